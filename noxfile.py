@@ -310,6 +310,37 @@ def conformance(session: nox.Session) -> None:
 
 
 @nox.session
+def release(session: nox.Session) -> None:
+    """Prepare a version, `nox -s release -- prepare 0.2.0`, or build what is uploaded: `nox -s release -- build`.
+
+    `build` takes a C compiler. It builds both packages from the last commit, checks their metadata, and runs the wheels
+    where nothing else is installed. `--repository` and `--site` are the addresses of who publishes.
+    """
+    session.install("build>=1.3", "towncrier>=25", "twine>=6")
+    session.run("python", "-m", "tests.programs.release", *(session.posargs or ("build",)))
+
+
+@nox.session(python=["3.11", "3.12", "3.13", "3.14", "3.15"])
+def wheels(session: nox.Session) -> None:
+    """Build the wheel of the accelerator for each Python that is there, and run its tests with it.
+
+    The wheels in `dist/wheels` are for this machine; those for other people's are built by cibuildwheel at a release.
+    """
+    install(session, "test")
+    session.install("build>=1.3")
+    out = Path("dist", "wheels")
+    made = Path(session.create_tmp()).absolute()
+    shutil.rmtree(made)
+    session.run("python", "-m", "build", "--wheel", "--outdir", str(made), "accelerator")
+    (wheel,) = made.iterdir()
+    out.mkdir(parents=True, exist_ok=True)
+    shutil.copy(wheel, out)
+    session.install("--no-deps", "--force-reinstall", str(wheel))
+    session.run("python", "-m", "dispatchkit", "--version")
+    session.run("pytest", "tests/test_accelerator.py", "tests/graph", *session.posargs)
+
+
+@nox.session
 def bench(session: nox.Session) -> None:
     """Print the benchmark table; PyTorch's rows need `.nox/bench/bin/python -m pip install torch==2.13.0`."""
     install(session, "bench")

@@ -227,9 +227,13 @@ def check_integers(parameter: str, value: Any, *, booleans: bool = False) -> Non
         kind = np.asarray(value).dtype.kind
     if kind in "iu" or (booleans and kind == "b"):
         return
-    if isinstance(value, np.ndarray):
-        raise TypeError(f"{parameter} must be integers, found an array of {value.dtype}")
-    raise TypeError(f"{parameter} must be integers, found {value!r}")
+    if not isinstance(value, np.ndarray):
+        found = repr(value)
+    elif value.ndim == 0:
+        found = str(value)
+    else:
+        found = f"an array of {value.dtype}"
+    raise TypeError(f"{parameter} must be integers, found {found}")
 
 
 def integers_of(parameter: str, value: Any) -> tuple[int, ...]:

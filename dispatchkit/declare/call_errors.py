@@ -8,6 +8,7 @@ handlers, modes and bodies of users raise stays as it is.
 
 from __future__ import annotations
 
+import inspect
 import re
 import reprlib
 from collections.abc import Callable, Mapping, Sequence
@@ -39,6 +40,17 @@ PLAIN = [
 ]
 # What NumPy says of arrays that do not fit in a product, in terms of its universal functions.
 UNFIT = re.compile("gufunc|remapped shapes|not aligned")
+# What Python and NumPy say of a number or a text in the place of integers.
+NO_INTEGER = re.compile("interpreted as an integer|is not iterable|integer argument expected|sequence of integers")
+# What parameters of integers take, by their annotation.
+INTEGERS = {
+    "int": "an int",
+    "int | None": "an int or None",
+    "int | tuple[int, ...]": "an int or a tuple of ints",
+    "Axis": "an int, a tuple of ints or None",
+    "Shape": "an int or a tuple of ints",
+    "Sequence[int]": "a tuple of ints",
+}
 
 
 def raise_with_context(
@@ -103,6 +115,8 @@ def _fault(operation: DeclaredOperation, reason: str, arguments: Mapping[str, An
     """Say which arguments are at fault and why; "" where only the array library knows."""
     if "dtype" in arguments and re.search("dtype|data type", reason):
         return dtype_fault(arguments["dtype"])
+    if NO_INTEGER.search(reason):
+        return _integer_fault(operation, arguments)
     if UNFIT.search(reason) is None:
         return ""
     named = {p.name: arguments[p.name] for p in operation.parameters.arrays if p.name in arguments}
@@ -113,6 +127,26 @@ def _fault(operation: DeclaredOperation, reason: str, arguments: Mapping[str, An
     if len(arrays) == 2:
         return _product_fault(arrays, along)
     return ""
+
+
+def _integer_fault(operation: DeclaredOperation, arguments: Mapping[str, Any]) -> str:
+    """Say which argument is not of integers where its parameter takes nothing else; "" where there is none."""
+    listed = operation.parameters.signature.parameters
+    for name, value in arguments.items():
+        wanted = INTEGERS.get(inspect.formatannotation(listed[name].annotation).strip("'"))
+        if wanted is not None and not _are_integers(value):
+            return f"{name} must be {wanted}, found {describe_argument(value)}"
+    return ""
+
+
+def _are_integers(value: Any) -> bool:
+    """Return whether an argument is None, an integer, or a sequence of integers."""
+    members = [value]
+    if isinstance(value, (list, tuple)):
+        members = list(value)
+    elif value is None:
+        members = []
+    return all(hasattr(member, "__index__") for member in members)
 
 
 def dtype_fault(dtype: Any) -> str:

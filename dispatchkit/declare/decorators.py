@@ -275,13 +275,13 @@ def _update(entry: DeclaredOperation, state: Mapping[str, Any]) -> None:
     """
     if state["changed"] is None or not is_newer(state["changed"], entry.changed):
         return
-    for kind, of, rule in state["rules"]:
+    for kind, of, rule, shapes in state["rules"]:
         if callable(rule):
-            store(entry, kind, of, rule)
+            store(entry, kind, of, rule, shapes)
         else:
             entry.derivative.rules.partials[of[0]] = rule
-    for library, (forward, gradients) in state["kernels"].items():
-        define_kernel(entry, library, forward, gradients)
+    for library, (forward, gradients, shapes) in state["kernels"].items():
+        define_kernel(entry, library, forward, gradients, shapes)
     entry.rules_changed()
     entry.changed = state["changed"]
 

@@ -28,11 +28,13 @@ class Kernel(NamedTuple):
     forward : takes what the body takes, without the namespace; gives `NotImplemented` for a call that it leaves
     rules : what gives the cotangents of the arguments; None where the operation's own rules do, or the library itself
     gradients : the rules as they were declared
+    shapes : the array parameters of which they read shape and dtype alone
     """
 
     forward: Function
     rules: Rules | None
     gradients: Any
+    shapes: tuple[str, ...] = ()
 
 
 class Implementation:
@@ -118,7 +120,7 @@ class Implementation:
         kernels = self.kernels
         for library in reversed(kernels_of(xp)):
             if library in kernels:
-                forward, rules, _ = kernels[library]
+                forward, rules = kernels[library][:2]
                 # Those of this library for NumPy leave no call unless they have gradients.
                 whole = self.trusted and library == "numpy" and rules is None
                 if whole:

@@ -43,15 +43,20 @@ ENGINES = ("numba",)
 
 
 def define_kernel(
-    entry: DeclaredOperation, library: str, forward: Function | None = None, /, gradients: Gradients | None = None
+    entry: DeclaredOperation,
+    library: str,
+    forward: Function | None = None,
+    /,
+    gradients: Gradients | None = None,
+    shapes: Sequence[str] = (),
 ) -> Any:
     """Compute the arrays of a library by a function that takes what the body takes, without the namespace."""
     if forward is None:
-        return lambda function: define_kernel(entry, library, function, gradients)
+        return lambda function: define_kernel(entry, library, function, gradients, shapes)
     if module_of(forward).partition(".")[0] != "dispatchkit":  # those are read by a test
         check_kernel(entry, library, forward)
-    rules = _rules(entry, gradients)
-    entry.implementation.add_kernel(library, Kernel(forward, rules, gradients))
+    rules = _rules(entry, gradients, shapes)
+    entry.implementation.add_kernel(library, Kernel(forward, rules, gradients, tuple(shapes)))
     with_rules = {other: kept for other, kept in entry.derivative.kernels.items() if other != library}
     if rules is not None:
         with_rules[library] = rules
@@ -72,8 +77,10 @@ def check_kernel(entry: DeclaredOperation, library: str, forward: Function) -> N
         )
 
 
-def _rules(entry: DeclaredOperation, gradients: Gradients | None) -> Rules | None:
+def _rules(entry: DeclaredOperation, gradients: Gradients | None, shapes: Sequence[str]) -> Rules | None:
     """Return the rules that a kernel's gradients are, None where it has none of its own.
+
+    Of the array parameters in `shapes` they read shape and dtype alone.
 
     Raises
     ------
@@ -86,12 +93,13 @@ def _rules(entry: DeclaredOperation, gradients: Gradients | None) -> Rules | Non
     if isinstance(gradients, Mapping):
         declared = {(name,): rule for name, rule in gradients.items()}
     rules = Rules()
-    for of, function in declared.items():
-        if not set(of) <= set(names):
+    for name in (*(name for of in declared for name in of), *shapes):
+        if name not in names:
             raise RegistrationError(
-                f"def_kernel: {entry.qualified_name} has no array parameter {of[0]!r}; it has {', '.join(names)}"
+                f"def_kernel: {entry.qualified_name} has no array parameter {name!r}; it has {', '.join(names)}"
             )
-        rule = Rule("vjp", of, function, entry.qualified_name, entry.parameters)
+    for of, function in declared.items():
+        rule = Rule("vjp", of, function, entry.qualified_name, entry.parameters, shapes)
         rule.check()
         rules.add(rule)
     return rules
@@ -312,16 +320,16 @@ class ByKernel(NodeWrapper):
         self, library: str, flowing: Mapping[int, Any], args: tuple[Any, ...], kwargs: dict[str, Any]
     ) -> tuple[Any, Pull | None]:
         """Return what a kernel gives, and what takes cotangents back, None where that are its own rules."""
-        forward, rules, _ = self.declared.implementation.kernels[library]
+        kernel = self.declared.implementation.kernels[library]
 
         def run(*arrays: Any) -> Any:
             others = dict(zip(flowing, arrays, strict=True))
             raw = [x if type(x) in PLAIN else raw_values(x, others) for x in args]
             named = {name: x if type(x) in PLAIN else raw_values(x, others) for name, x in kwargs.items()}
-            return forward(*raw, **named)
+            return kernel.forward(*raw, **named)
 
         try:
-            if rules is not None:
+            if kernel.rules is not None:
                 return run(*flowing.values()), None
             return DIFFERENTIATED[library](run, list(flowing.values()))
         except BACKEND_ERRORS as error:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import inspect
+import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -24,12 +26,13 @@ from dispatchkit.protocol.callers import make_function
 from dispatchkit.protocol.frames import hide_frames
 from dispatchkit.protocol.kinds import CreationKind, Kind, kinds
 from dispatchkit.protocol.overridable import Dispatcher, Overridable
-from dispatchkit.protocol.parameters import Key, Parameters, flatten
+from dispatchkit.protocol.parameters import Form, Key, Parameters, flatten
 from dispatchkit.protocol.steps import decline
 from dispatchkit.versions import new_version
 
 # What makes leaves: its functions take these keywords, their bodies do not.
 AROUND = LEAF, LIKE = "requires_grad", "like"
+NUMBER = re.compile(r"\b(bool|int|float|complex)\b")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -55,6 +58,11 @@ class OperationOptions:
     takes: str | None = None
     gives: Gives | None = None
     special: str = ""
+
+
+def names_number(annotation: Any) -> bool:
+    """Return whether an annotation names one of Python's types of numbers."""
+    return NUMBER.search(inspect.formatannotation(annotation)) is not None
 
 
 @dataclass(frozen=True)
@@ -151,7 +159,7 @@ class DeclaredOperation(Overridable):
             "forms": {array.name: array.form for array in self.parameters.arrays},
             "several": self.several,
             "rules": self.derivative.rules.declarations(),
-            "kernels": {library: (kernel.forward, kernel.gradients) for library, kernel in kernels},
+            "kernels": {library: (kernel.forward, kernel.gradients, kernel.shapes) for library, kernel in kernels},
             "changed": self.changed,
         }
 
@@ -163,6 +171,23 @@ class DeclaredOperation(Overridable):
     def several(self) -> bool:
         """Whether it gives several arrays."""
         return self.parameters.several
+
+    @cached_property
+    def asks_arrays(self) -> frozenset[str]:
+        """The parameters whose arguments are asked for more than their elements, so that a number becomes an array.
+
+        What computes element by element takes Python's numbers as they are, and so does a parameter whose annotation
+        names a type of numbers.
+        """
+        if kinds.elementwise in self.kind.lineage():
+            return frozenset()
+        single = {Form.ONE, Form.LOOSE}
+        if isinstance(self.kind, CreationKind):
+            single = {Form.ONE}  # the other form is that of what an array is made of
+        if not single.issuperset(p.form for p in self.parameters.arrays):
+            return frozenset()
+        listed = self.parameters.signature.parameters
+        return frozenset(name for name in self.parameters.names if not names_number(listed[name].annotation))
 
     @cached_property
     def axes(self) -> Axes | None:

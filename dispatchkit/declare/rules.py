@@ -270,15 +270,15 @@ class Rules:
         self.vjps: dict[str, Rule] = {}
         self.jvps: dict[str, Rule] = {}
 
-    def declarations(self) -> list[tuple[RuleKind, tuple[str, ...], Any]]:
-        """Return each rule as it was declared: its kind, the arguments that it is for, its function or number."""
-        listed: list[tuple[RuleKind, tuple[str, ...], Any]] = []
+    def declarations(self) -> list[tuple[RuleKind, tuple[str, ...], Any, tuple[str, ...]]]:
+        """Return each rule as it was declared: kind, arguments that it is for, function or number, and shapes."""
+        listed: list[tuple[RuleKind, tuple[str, ...], Any, tuple[str, ...]]] = []
         for kind, attribute in TABLES.items():
             for name, rule in getattr(self, attribute).items():
                 if isinstance(rule, Rule):
-                    listed.append((kind, rule.of, rule.function))
+                    listed.append((kind, rule.of, rule.function, tuple(sorted(rule.shapes))))
                 else:
-                    listed.append((kind, (name,), rule))
+                    listed.append((kind, (name,), rule, ()))
         return listed
 
     def add(self, rule: Rule) -> None:

@@ -88,7 +88,12 @@ class Operation(Protocol[P, R_co]):
         """
 
     def def_kernel(
-        self, library: str, forward: Callable[..., Any] | None = None, /, gradients: Any = None
+        self,
+        library: str,
+        forward: Callable[..., Any] | None = None,
+        /,
+        gradients: Any = None,
+        shapes: Sequence[str] = (),
     ) -> Callable[..., Any]:
         """Declare what computes the arrays of one library in place of the body.
 
@@ -101,6 +106,8 @@ class Operation(Protocol[P, R_co]):
         gradients : gives the cotangents of the array arguments, as the rule of `def_vjp` that names all of them; or a
             rule for each argument, by its name. `NotImplemented` leaves a call to the operation's rules. By default
             PyTorch, and JAX in `jax.jit`, differentiate `forward` themselves; with other libraries the rules hold
+        shapes : names of array parameters of which `gradients` reads shape and dtype alone: their values are not kept
+            for it, and may be changed
         """
 
 

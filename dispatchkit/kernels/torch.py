@@ -6,7 +6,7 @@ A call that PyTorch refuses is left to the body, which computes it or says what 
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import wraps
 from typing import Any
 
@@ -23,7 +23,7 @@ INDICES = (torch.int32, torch.int64)
 DTYPES = frozenset({torch.float32, torch.float64, torch.float16, torch.bfloat16})
 
 
-def kernel(operation: Any, gradients: Any = None) -> Callable[[Function], Function]:
+def kernel(operation: Any, gradients: Any = None, shapes: Sequence[str] = ()) -> Callable[[Function], Function]:
     """Declare a kernel for calls whose arrays are of one floating-point dtype, but for integers, and not empty."""
 
     def declare(forward: Function) -> Function:
@@ -50,7 +50,7 @@ def kernel(operation: Any, gradients: Any = None) -> Callable[[Function], Functi
                 return NotImplemented
 
         compute.__signature__ = inspect.signature(operation)  # type: ignore[attr-defined]
-        operation.def_kernel("torch", compute, gradients)
+        operation.def_kernel("torch", compute, gradients, shapes)
         return forward
 
     return declare
@@ -177,7 +177,7 @@ def embedding_gradients(g, x, weight, padding_idx):
     return torch.ops.aten.embedding_dense_backward(g, x, count, padding, False)
 
 
-@kernel(ours.embedding, {"weight": embedding_gradients})
+@kernel(ours.embedding, {"weight": embedding_gradients}, shapes=("weight",))
 def embedding(x, weight, /, *, padding_idx=None):
     if x.dtype is torch.bool or not below(x, len(weight)):
         return NotImplemented

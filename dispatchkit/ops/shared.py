@@ -12,6 +12,7 @@ from numpy.lib.array_utils import normalize_axis_tuple
 from numpy.linalg import LinAlgError
 
 from dispatchkit.backends.arrays import holds_complex, is_inexact, project
+from dispatchkit.backends.numpy import writable_view
 from dispatchkit.declare.typing import Namespace
 from dispatchkit.graph.storage import Storage
 
@@ -302,6 +303,14 @@ def as_complex(xp: Namespace, x: Any) -> Any:
     if holds_complex(x):
         return x
     return xp.astype(x, xp.result_type(x.dtype, xp.complex64))
+
+
+def diagonal_of(xp: Namespace, x: Any, offset: int = 0) -> Any:
+    """Return a diagonal of matrices, a view that can be written to where they can; NumPy's function forbids it."""
+    y = xp.linalg.diagonal(x, offset=offset)
+    if type(x) is type(y) is np.ndarray:
+        return writable_view(y, x)
+    return y
 
 
 def stored_transposed(x: Any) -> bool:

@@ -186,12 +186,6 @@ def unique(
 
 
 @composition
-def intersect1d(ar1: Array, ar2: Array, assume_unique: bool = False) -> Any:
-    first = unique(ar1)
-    return _where(first, xp.isin(first, xp.ravel(ar2)))
-
-
-@composition
 def setdiff1d(ar1: Array, ar2: Array, assume_unique: bool = False) -> Any:
     if assume_unique:
         first = xp.ravel(ar1)

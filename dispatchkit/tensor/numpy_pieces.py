@@ -76,7 +76,7 @@ def array_equiv(a1: Array, a2: Array) -> Any:
 def intersect1d(ar1: Array, ar2: Array, assume_unique: bool = False, return_indices: bool = False) -> Any:
     (first, places), (second, others) = (unique(ar, return_index=True) for ar in (ar1, ar2))
     chosen = xp.nonzero(xp.isin(first, second))[0]
-    common = xp.take(first, chosen)
+    common = xp.take(xp.astype(first, xp.result_type(first, second)), chosen)
     if not return_indices:
         return common
     return common, xp.take(places, chosen), xp.take(others, xp.searchsorted(second, common))

@@ -190,7 +190,7 @@ class Subject:
 
         Raises
         ------
-        ValueError : if `contains` is false for an instance and its own dense form, so that the type cannot hold it
+        ValueError : if the relation is false for an instance and its own dense form, so that the type cannot hold it
         """
         dense = self.dense(value)
         holds = None

@@ -74,7 +74,7 @@ class Wrapper(Exchanged, ArrayMethods):
         """Make an instance, inside of what is of an outer level; a sequence of arrays is stacked first."""
         if not isinstance(data, PLAIN):
             if holds_instances(data):
-                data = ops.asarray(data)
+                data = cls._joined(data)
             else:
                 data = _read(data)
         priority = tensor_protocol.types.priority
@@ -83,6 +83,11 @@ class Wrapper(Exchanged, ArrayMethods):
             options = {name: data.fitted(_read(value)) for name, value in kwargs.items()}
             return data.with_data(cls(data.data, *fitted, **options))
         return super().__new__(cls)
+
+    @classmethod
+    def _joined(cls, members: Any) -> Any:
+        """Return the arrays of a sequence as one."""
+        return ops.asarray(members)
 
     def with_data(self, data: Any) -> Self:
         """Return a copy of this wrapper around another array."""

@@ -229,4 +229,45 @@ def test_an_operation_is_pickled_with_its_kernels() -> None:
 
     doubled.def_kernel("numpy", doubled_numpy)
     state = dk.tensor_protocol.operation(doubled).packed_state()
-    assert state["kernels"] == {"numpy": (doubled_numpy, None)}
+    assert state["kernels"] == {"numpy": (doubled_numpy, None, ())}
+
+
+def stretched_gradients(g: Any, x: Any) -> Any:
+    return np.broadcast_to(g, x.shape) * 1.0
+
+
+def stretched_vjp(xp: Any, g: Any, x: Any) -> Any:
+    return xp.broadcast_to(g, tuple(x.shape)) * 1.0
+
+
+@pytest.mark.parametrize("shapes", [(), ("x",)])
+def test_what_a_kernel_reads_the_shape_of_may_be_changed(shapes: tuple[str, ...]) -> None:
+    @dk.operation
+    def total(xp: Any, x: dk.Tensor, /) -> Any:
+        return xp.sum(x)
+
+    total.def_vjp("x", shapes=("x",))(stretched_vjp)
+    total.def_kernel("numpy", lambda x, /: x.sum(), gradients=stretched_gradients, shapes=shapes)
+    x = dk.tensor([1.0, 2.0], requires_grad=True)
+    y = total(x)
+    with dk.no_grad():
+        x[0] = 5.0
+    if shapes:
+        y.backward()
+        assert x.grad is not None
+        assert x.grad.tolist() == [1.0, 1.0]
+    else:
+        with pytest.raises(dk.errors.InplaceError, match="backward of TotalBackward"):
+            y.backward()
+
+
+def test_shapes_and_rules_of_an_operation_are_pickled_together() -> None:
+    @dk.operation
+    def total(xp: Any, x: dk.Tensor, /) -> Any:
+        return xp.sum(x)
+
+    total.def_vjp("x", shapes=("x",))(stretched_vjp)
+    with pytest.raises(RegistrationError, match=r"def_kernel: tests\.total has no array parameter 'y'; it has x"):
+        total.def_kernel("numpy", lambda x, /: x.sum(), gradients=stretched_gradients, shapes=("y",))
+    state = dk.tensor_protocol.operation(total).packed_state()
+    assert state["rules"] == [("vjp", ("x",), stretched_vjp, ("x",))]

@@ -20,6 +20,38 @@ def test_a_number_is_reduced_to_itself(function: Any) -> None:
     assert found.item() == 2.5
 
 
+def test_arrays_like_a_number_have_its_dtype_and_no_axes() -> None:
+    assert repr(dk.zeros_like(2.0)) == "tensor(0.)"
+    assert dk.ones_like(True).dtype == dk.bool
+    assert dk.empty_like(1).dtype == dk.int64
+    assert dk.full_like(2.0, 3).tolist() == 3.0
+    assert dk.random.normal(shape=()).shape == dk.rand_like(2.0).shape == ()
+
+
+def test_what_is_computed_by_other_operations_takes_numbers() -> None:
+    assert dk.average(3.0).item() == 3.0
+    assert dk.quantile(2.0, dk.asarray([0.0, 1.0])).tolist() == [2.0, 2.0]
+    assert dk.nn.functional.mse_loss(2.0, 0.5).item() == 2.25
+    loss = dk.nn.functional.huber_loss(2, dk.asarray(0.5, dtype=dk.float32))
+    assert (loss.item(), loss.dtype) == (1.0, dk.float32)
+
+
+def test_a_number_has_no_axis_to_take_differences_along() -> None:
+    with pytest.raises(np.exceptions.AxisError, match="diff: axis -1 is out of bounds for array of dimension 0"):
+        dk.diff(2.0)
+    with pytest.raises(np.exceptions.AxisError, match="gather: axis 0 is out of bounds for array of dimension 0"):
+        dk.gather(2.0, 0, 0)
+
+
+def test_numbers_are_indices_without_axes() -> None:
+    x = dk.arange(3.0)
+    assert dk.take(x, 1).item() == 1.0
+    with pytest.raises(ValueError, match=r"gather: indices of shape \(\) do not fit x of shape \(3,\) along axis 0"):
+        dk.gather(x, 0, 1)
+    with pytest.raises(ValueError, match=r"bincount: weights of shape \(\) for integers of shape \(3,\)"):
+        dk.bincount(dk.arange(3), weights=dk.asarray(1.0))
+
+
 def test_a_number_takes_the_shape_that_is_asked_for() -> None:
     assert dk.reshape(2, (1, 1)).tolist() == [[2]]
     assert dk.broadcast_to(1.5, (2,)).tolist() == [1.5, 1.5]
@@ -55,6 +87,24 @@ def test_what_is_no_integer_is_no_axis(axis: Any) -> None:
     ):
         with pytest.raises(TypeError):
             call()
+
+
+@pytest.mark.parametrize(
+    ("function", "args", "options", "text"),
+    [
+        (dk.sum, (X,), {"axis": 1.0}, "dispatchkit.sum: axis must be an int, a tuple of ints or None, found 1.0"),
+        (dk.gather, (X, 1.0, X), {}, "dispatchkit.gather: axis must be an int, found 1.0"),
+        (dk.moveaxis, (X, 0, 1.0), {}, "moveaxis: destination must be an int or a tuple of ints, found 1.0"),
+        (dk.permute_dims, (X, (1.0, 0)), {}, r"permute_dims: axes must be a tuple of ints, found \(1.0, 0\)"),
+        (dk.diff, (X,), {"n": 1.0}, "dispatchkit.diff: n must be an int, found 1.0"),
+        (dk.sort, (X,), {"axis": "a"}, "dispatchkit.sort: axis must be an int, found 'a'"),
+        (dk.concat, (2.0,), {}, "dispatchkit.concat: arrays must be a sequence of arrays, found 2.0"),
+        (dk.stack, (2,), {}, "dispatchkit.stack: arrays must be a sequence of arrays, found 2"),
+    ],
+)
+def test_the_text_names_what_is_no_integer(function: Any, args: Any, options: Any, text: str) -> None:
+    with pytest.raises(TypeError, match=text):
+        function(*args, **options)
 
 
 @pytest.mark.parametrize("count", [np.True_, dk.asarray(True), 1.0])

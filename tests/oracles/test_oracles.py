@@ -47,6 +47,13 @@ class Spelled(Doubtful):
         return self.theirs
 
 
+class Wrong(Spelled):
+    """The same, where ours is one more and in half precision."""
+
+    def make_ours(self, operand: Operand) -> Any:
+        return (operand.data + 1).astype(np.float16)
+
+
 X = {"x": Operand(np.asarray([1.0, 2.0, 4.0]))}
 
 
@@ -101,11 +108,11 @@ def test_a_run_counts_each_call_and_lists_what_is_not_listed() -> None:
         ({"dtypes": ("uint8",)}, False),
     ],
 )
-def test_an_entry_covers_what_it_says(entry: Mapping[str, tuple[str, ...]], covered: bool) -> None:
+def test_an_entry_covers_what_it_says(entry: Mapping[str, Any], covered: bool) -> None:
     difference = Difference(("value",), "on purpose", **entry)
     case = Case("x[{slice}]", "x[0]", X, 0)
-    assert difference.covers(case, Verdict("value", "value: found 2.0 expected 3.0")) is covered
-    assert not difference.covers(case, Verdict("shape", "value: found 2.0 expected 3.0"))
+    assert difference.covers(Doubtful(), case, Verdict("value", "value: found 2.0 expected 3.0")) is covered
+    assert not difference.covers(Doubtful(), case, Verdict("shape", "value: found 2.0 expected 3.0"))
 
 
 @pytest.mark.parametrize("name", PLACES)
@@ -124,3 +131,32 @@ def test_random_calls_differ_from_those_of_the_specialist_only_as_listed(name: s
     report = run(pair, range(400))
     assert [pasteable(pair, each.case, each.verdict) for each in report.unlisted] == []
     assert report.counts["agree"] > 100
+
+
+HALVES = {"x": Operand(np.asarray([1.0, 0.0, -4.0], np.float32)), "y": Operand(np.asarray([0.5, 0.0, 2.0], np.float32))}
+
+
+@pytest.mark.parametrize(
+    ("when", "ours", "theirs", "covered"),
+    [
+        ("the dtype is NumPy's", "x * 2", "(x * 2).astype(np.float64)", True),
+        ("the dtype is NumPy's", "np.isnan(x)", "np.isnan(x).astype(int)", True),
+        ("the value is NumPy's", "x * 2", "unknown(x)", True),
+        ("NumPy refuses it", "np.linalg.inv(x)", "x", True),
+        ("the result is not finite", "x / y", "np.where(y == 0, 7, x / y)", True),
+        ("the result is not finite", "x / y", "np.where(x == 1, 7, x / y)", False),
+        ("the result is not finite", "x", "x[:2]", False),
+    ],
+)
+def test_an_entry_covers_what_its_condition_holds_for(when: str, ours: str, theirs: str, covered: bool) -> None:
+    pair, case = Spelled(theirs), Case(ours, ours, HALVES, 0)
+    verdict = compare(pair, case)
+    entry = Difference((verdict.sort,), "on purpose", when=when)
+    assert entry.covers(pair, case, verdict) is covered
+
+
+@pytest.mark.parametrize("when", ["the dtype is NumPy's", "the value is NumPy's"])
+def test_what_is_not_that_of_numpy_is_not_covered(when: str) -> None:
+    pair, case = Wrong("x"), Case("x", "x", HALVES, 0)
+    verdict = compare(pair, case)
+    assert not Difference((verdict.sort,), "on purpose", when=when).covers(pair, case, verdict)

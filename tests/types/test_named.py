@@ -222,6 +222,11 @@ REFUSED: dict[str, tuple[Callable[[], Any], type[Exception], str]] = {
     ),
     "equal names": (lambda: NamedTensor(dk.ones((2, 3)), ("a", "a")), ValueError, "needs 2 different names, not"),
     "no text": (lambda: NamedTensor(dk.ones(2), (1,)), TypeError, "^NamedTensor: names are texts, not 1$"),  # type: ignore[arg-type]
+    "a list of other names": (
+        lambda: NamedTensor([weights, weights], ("time", "other")),
+        ValueError,
+        r"^NamedTensor: the arrays of a list have the names after the first, \('other',\); found \('time',\)$",
+    ),
     "named twice": (lambda: NamedTensor(weights, "t"), ValueError, r"the array has the names \('time',\) already"),
     "reshaped": (lambda: x.reshape(6), TypeError, "axes of the result would have no names; compute with x.data"),
     "all shared names": (lambda: x @ x, TypeError, r"'place', the last axis of the first, is not contracted in"),
@@ -359,3 +364,19 @@ def test_gradients_have_the_names() -> None:
     trained = NamedTensor(dk.tensor([0.5, 2.0], requires_grad=True), "time")
     operator.mul(trained, x).sum().backward()
     agree(trained.grad, ("time",), [6.0, 16.0])
+
+
+def test_a_list_of_arrays_with_names_has_the_first_name_for_its_own_axis() -> None:
+    first, second = NamedTensor([[1, 2]], ("p", "q")), NamedTensor([[3], [4]], ("q", "p"))
+    agree(NamedTensor([first, second], ("r", "p", "q")), ("r", "p", "q"), [[[1, 2]], [[3, 4]]])
+    agree(NamedTensor([[weights, [5.0, 6.0]]], ("a", "b", "time")), ("a", "b", "time"), [[[0.5, 2], [5, 6]]])
+    agree(NamedTensor([NamedTensor(1.0, ()), 2.0], "t"), ("t",), [1, 2])
+
+
+def test_gradients_masks_and_units_go_through_a_list_of_arrays_with_names() -> None:
+    t = dk.asarray([1.0, 2.0], requires_grad=True)
+    dk.sum(NamedTensor([NamedTensor(t, "x"), NamedTensor(t, "x")], ("y", "x")).data).backward()
+    assert t.grad is not None
+    assert t.grad.tolist() == [2, 2]
+    lengths = [dk.types.QuantityTensor(NamedTensor([n], "x"), unit) for n, unit in ((1.0, "m"), (2.0, "km"))]
+    assert NamedTensor(lengths, ("y", "x")).data.magnitude.tolist() == [[1], [2000]]

@@ -16,6 +16,7 @@ from dispatchkit.backends.arrays import PLAIN, is_inexact, namespace_of
 from dispatchkit.declare.call_errors import BACKEND_ERRORS, check_numbers, numbers_only, raise_with_context
 from dispatchkit.declare.compiled.template import (
     BOTH,
+    PYTHON_SCALARS,
     Function,
     compiled_later,
     compute_lines,
@@ -34,10 +35,9 @@ from dispatchkit.declare.wrapping import make_leaf
 from dispatchkit.graph.recording import is_grad_enabled
 from dispatchkit.graph.storage import Storage
 from dispatchkit.protocol.kinds import CreationKind, kinds
-from dispatchkit.protocol.parameters import Form, Key, flatten
+from dispatchkit.protocol.parameters import Key, flatten
 from dispatchkit.tree import Item, map_leaves, sequence_items
 
-PYTHON_NUMBERS = frozenset({bool, int, float, complex})
 # Parameters of functions that make arrays, which the general form looks at.
 MAKING = frozenset({"requires_grad", "dtype"})
 
@@ -76,7 +76,7 @@ def call(*_args, **_keywords):
 # Of a sequence of arrays, given first, with parameters.
 SEQUENCE = """
 def call(_arrays, /, *_rest, **_keywords):
-    _raw, _tensors = _raw_arrays(_arrays)
+    _raw, _tensors = _raw_arrays(_operation, _arrays)
     _run = _compute
     if _foreign:
         _plain = _raw and not _rest and _PLAIN.issuperset(map(type, _keywords.values()))
@@ -115,7 +115,7 @@ def default_implementation(operation: DeclaredOperation, key: Key, cls: type) ->
     elif parameters.positional > 1 and "tensor" in places and not making:
         last = max(i for i, place in enumerate(places) if place != "scalar")
         implementation = _by_place(operation, cls, general, places[: last + 1])
-    if _is_of_numbers(operation, key):
+    if _takes_numbers_as_arrays(operation, key):
         implementation = _on_arrays(operation, implementation)
     if has_own_flow(operation):
         implementation = through_kernels(operation, cls, implementation)
@@ -124,30 +124,37 @@ def default_implementation(operation: DeclaredOperation, key: Key, cls: type) ->
     return numbers_only(operation, implementation, key)
 
 
-def _is_of_numbers(operation: DeclaredOperation, key: Key) -> bool:
-    """Return whether all array arguments are numbers, and the body asks arrays for more than their elements."""
-    forms = {p.form for p in operation.parameters.arrays}
-    takes_numbers = isinstance(operation.kind, CreationKind) or operation.kind is kinds.random
-    if takes_numbers or not forms <= {Form.ONE, Form.LOOSE} or kinds.elementwise in operation.kind.lineage():
-        return False
-    types = set(flatten(key)) - {type(None)}
-    return bool(types) and PYTHON_NUMBERS.issuperset(types)
+def _takes_numbers_as_arrays(operation: DeclaredOperation, key: Key) -> bool:
+    """Return whether numbers of a call become arrays: where the first argument is one, or they are indices."""
+    asked = operation.asks_arrays
+    entries = [entry for p, entry in zip(operation.parameters.arrays, key, strict=True) if p.name in asked]
+    if operation.kind in (kinds.indexing, kinds.assignment):
+        return not PYTHON_SCALARS.isdisjoint(flatten(tuple(entries)))
+    return not PYTHON_SCALARS.isdisjoint(flatten(tuple(entries[:1])))
 
 
 def _on_arrays(operation: DeclaredOperation, handler: Function) -> Function:
-    """Return a handler of numbers: of arrays without axes, as which NumPy takes them."""
+    """Return a handler of numbers: of arrays without axes, in the dtype that numbers have beside those of the call."""
+    asked = operation.asks_arrays
+    apart = operation.kind in (kinds.indexing, kinds.assignment)
 
     def of_numbers(*args: Any, **kwargs: Any) -> Any:
-        args, kwargs = operation.parameters.replace(args, kwargs, _array_of)
+        values = [value for p, value in operation.parameters.values(args, kwargs) if p.name in asked]
+        dtypes = [value.dtype for value in values if hasattr(value, "dtype")]
+        if apart:
+            dtypes = []
+        if any(not isinstance(dtype, np.dtype) for dtype in dtypes):
+            return handler(*args, **kwargs)
+
+        def array_of(name: str, value: Any) -> Any:
+            if name in asked and type(value) in PYTHON_SCALARS:
+                return np.asarray(value, dtype=np.result_type(value, *dtypes))
+            return value
+
+        args, kwargs = operation.parameters.replace(args, kwargs, array_of)
         return handler(*args, **kwargs)
 
     return of_numbers
-
-
-def _array_of(name: str, value: Any) -> Any:
-    if value is None:
-        return None
-    return np.asarray(value)
 
 
 def _place(cls: Any) -> str:
@@ -325,8 +332,16 @@ def _members(value: Any) -> list[Item] | None:
     return None
 
 
-def _raw_arrays(values: Sequence[Any]) -> tuple[list[Any], list[Storage]]:
-    """Return the members of a sequence with raw arrays for its tensors, and these."""
+def _raw_arrays(operation: DeclaredOperation, values: Any) -> tuple[list[Any], list[Storage]]:
+    """Return the members of a sequence with raw arrays for its tensors, and these.
+
+    Raises
+    ------
+    TypeError : for a number in the place of a sequence
+    """
+    if type(values) in PYTHON_SCALARS:
+        name = operation.parameters.names[0]
+        raise TypeError(f"{operation.qualified_name}: {name} must be a sequence of arrays, found {values!r}")
     raw, tensors = [], []
     for x in values:
         if isinstance(x, Storage):

@@ -220,7 +220,7 @@ def _make(operation: DeclaredOperation, form: Callable[[DeclaredOperation], tupl
 def _text(known: Mapping[str, Any]) -> tuple[str, Mapping[str, Any]]:
     operation: DeclaredOperation = known["_operation"]
     source, names = known["_form"](operation)
-    spelled = SpelledOut(operation.parameters)
+    spelled = SpelledOut(operation)
     names_of_function = {
         **NAMES,
         **spelled.names,

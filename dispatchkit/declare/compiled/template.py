@@ -247,6 +247,7 @@ class SpelledOut:
     Attributes
     ----------
     parameters : of the operation, in order
+    asked : the array parameters of which a number becomes an array, see `DeclaredOperation.asks_arrays`
     forms : what its array parameters take, by name
     values : what each argument is called, however it came
     spread : whether there is a parameter for any number of arguments
@@ -254,8 +255,10 @@ class SpelledOut:
     given : all arguments as they came: by place, beyond, by name, of unknown names
     """
 
-    def __init__(self, parameters: Parameters) -> None:
+    def __init__(self, operation: DeclaredOperation) -> None:
+        parameters = operation.parameters
         self.parameters = listed = list(parameters.signature.parameters.values())
+        self.asked = operation.asks_arrays
         self.forms = {p.name: p.form for p in parameters.arrays}
         self.values = [self.value_of(p) for p in listed]
         # One that may come by name, too, has another name where it comes by place.
@@ -280,7 +283,9 @@ class SpelledOut:
         form = self.forms.get(p.name)
         if form is not None:
             numbers = PYTHON_SCALARS
-            if form is Form.LOOSE:
+            if p.name in self.asked:
+                numbers = frozenset()
+            elif form is Form.LOOSE:
                 numbers = LOOSE
             if p.default is None:
                 return numbers | {type(None)}

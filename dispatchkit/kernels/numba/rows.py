@@ -127,6 +127,6 @@ def _summed_rows(g: Any, x: Any, weight: Any, padding_idx: Any) -> Any:
     return total
 
 
-@embedding.def_kernel("numba", gradients={"weight": _summed_rows})
+@embedding.def_kernel("numba", gradients={"weight": _summed_rows}, shapes=("weight",))
 def embedding_rows(x, weight, /, *, padding_idx=None):
     return NotImplemented

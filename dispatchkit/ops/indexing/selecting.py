@@ -10,7 +10,7 @@ import numpy as np
 from dispatchkit.declare.decorators import assignment, indexing, manipulation
 from dispatchkit.declare.samples import draw, sample
 from dispatchkit.declare.typing import Array, Namespace
-from dispatchkit.ops.shared import Named, along, normal_axis, on_diagonal, shape_of
+from dispatchkit.ops.shared import Named, along, diagonal_of, normal_axis, on_diagonal, shape_of
 
 
 @indexing(
@@ -305,7 +305,7 @@ def diag(xp: Namespace, x: Array, /, *, offset: int = 0) -> Array:
     if len(shape) not in (1, 2):
         raise ValueError(f"{diag.__name__}: x must be a vector or a matrix, found shape {shape}")
     if len(shape) == 2:
-        return xp.linalg.diagonal(x, offset=offset)
+        return diagonal_of(xp, x, offset)
     n = shape[0] + abs(offset)
     return on_diagonal(xp, x, n, n, offset)
 

@@ -17,7 +17,7 @@ from dispatchkit.declare.decorators import body_on_numpy, product
 from dispatchkit.declare.namespace import enter
 from dispatchkit.declare.samples import draw, sample
 from dispatchkit.declare.typing import Array, Namespace
-from dispatchkit.ops.shared import shape_of
+from dispatchkit.ops.shared import diagonal_of, shape_of
 
 Labels: TypeAlias = tuple[str, ...]
 Shapes: TypeAlias = tuple[tuple[int, ...], ...]
@@ -321,7 +321,7 @@ def _prepare(xp: Namespace, x: Any, labels: Labels, read: Subscripts) -> tuple[L
         label = next(candidate for candidate in labels if labels.count(candidate) > 1)
         pair = [i for i, other in enumerate(labels) if other == label][:2]
         others = [i for i in range(len(labels)) if i not in pair]
-        x = xp.linalg.diagonal(xp.permute_dims(x, (*others, *pair)))
+        x = diagonal_of(xp, xp.permute_dims(x, (*others, *pair)))
         labels = (*(labels[i] for i in others), label)
     return labels, x
 
@@ -421,8 +421,6 @@ def _in_one_call(subscripts: str, *key: Any) -> Callable[..., Any] | None:
     first, second, output = read.terms[0], read.terms[-1], read.output
     if len({*dtypes}) != 1:
         return None
-    if len(shapes) == 1 and len(first) > len({*first}) == len(output):
-        return None  # a diagonal, which is not to be written to, as NumPy's function allows
     if len(shapes) == 2 and _are_of_matrices(first, second, output) and lengths_of(read) == shapes:
         return np.matmul
     # Longer loops are slower than what they save of the calls around a product of matrices; of complex infinities they

@@ -11,7 +11,7 @@ from dispatchkit.declare.decorators import operation
 from dispatchkit.declare.samples import draw, sample
 from dispatchkit.declare.typing import Array, Namespace
 from dispatchkit.declare.wrapping import holds
-from dispatchkit.ops.shared import floating, integer
+from dispatchkit.ops.shared import floating, integer, shape_of
 from dispatchkit.protocol.kinds import kinds
 
 
@@ -260,9 +260,9 @@ def bincount(xp: Namespace, x: Array, /, weights: Array | None = None, minlength
         raise ValueError(f"{bincount.__name__}: x must be a vector, found shape {tuple(x.shape)}")
     if not holds(x >= 0):
         raise ValueError(f"{bincount.__name__}: x must be of integers from 0 on, found {int(xp.min(x))}")
-    if weights is not None and tuple(weights.shape) != tuple(x.shape):
+    if weights is not None and shape_of(weights) != tuple(x.shape):
         raise ValueError(
-            f"{bincount.__name__}: weights of shape {tuple(weights.shape)} for integers of shape {tuple(x.shape)}"
+            f"{bincount.__name__}: weights of shape {shape_of(weights)} for integers of shape {tuple(x.shape)}"
         )
     least = integer(bincount, "minlength", minlength, least=0)
     length = least

@@ -19,6 +19,37 @@ from dispatchkit.types.levels import Wrapper, level, map_results
 Names = tuple[str, ...]
 
 
+def _are_named(data: Any) -> bool:
+    """Return whether data are a list, nested or not, with arrays that have names."""
+    if not isinstance(data, (list, tuple)):
+        return False
+    return any(isinstance(member, NamedTensor) or _are_named(member) for member in data)
+
+
+def _stacked(members: Any, names: Names) -> Any:
+    """Return arrays that have names along a new axis of the first name, with axes in the order of all names.
+
+    Raises
+    ------
+    ValueError : if one of the arrays has other names
+    """
+    rest = names[1:]
+    parts = []
+    for member in members:
+        if isinstance(member, NamedTensor):
+            array = member
+        elif _are_named(member):
+            array = NamedTensor(_stacked(member, rest), rest)
+        else:
+            array = NamedTensor(member, rest)
+        if not names or set(array.names) != set(rest):
+            raise ValueError(
+                f"NamedTensor: the arrays of a list have the names after the first, {rest}; found {array.names}"
+            )
+        parts.append(array)
+    return ops.stack(parts, axis=names[0]).aligned(names)
+
+
 @tensor_protocol.array_type(
     fallback=fallback.refuse,
     priority=level("names"),
@@ -31,7 +62,8 @@ class NamedTensor(Wrapper):
 
     Parameters
     ----------
-    data : array, or what `asarray` makes one of
+    data : array, or what `asarray` makes one of; or a list of arrays that have the names after the first, which is that
+        of the axis along which they are counted
     names : of the axes, each another; a single text is the name of the only axis
 
     Raises
@@ -66,15 +98,23 @@ class NamedTensor(Wrapper):
 
     names: Names
 
+    @classmethod
+    def _joined(cls, members: Any) -> Any:
+        if _are_named(members):
+            return members  # the constructor has the name of the axis that joins them
+        return super()._joined(members)
+
     def __init__(self, data: Any, names: Sequence[str] | str) -> None:
         if isinstance(names, str):
             names = (names,)
         else:
             names = tuple(names)
-        self.data = as_array(data)
         for name in names:
             if not isinstance(name, str):
                 raise TypeError(f"NamedTensor: names are texts, not {name!r}")
+        if _are_named(data):
+            data = _stacked(data, names)
+        self.data = as_array(data)
         if isinstance(self.data, NamedTensor):
             raise ValueError(  # noqa: TRY004  # of the right type, and named twice
                 f"NamedTensor: the array has the names {self.data.names} already"

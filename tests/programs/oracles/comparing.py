@@ -17,7 +17,7 @@ from .drawing import Draw
 from .pair import Operand, Pair, Parts
 from .templates import filled, operands_of
 
-__all__ = ["SORTS", "Case", "Verdict", "compare", "draw_case", "pasteable"]
+__all__ = ["SORTS", "Case", "Side", "Verdict", "compare", "differing_places", "draw_case", "pasteable", "run_line"]
 
 # Where a call differs in several ways, the first counts: a mask or a unit says more than the values under it.
 SORTS = ("crash", "shape", "part", "value", "operand", "refused by ours alone", "refused by theirs alone", "dtype")
@@ -52,6 +52,15 @@ class Case:
 
 
 @dataclass(frozen=True)
+class Side:
+    """What one side gave: parts by their place in the result, or what it raised."""
+
+    parts: Mapping[str, Any]
+    operands: Mapping[str, Any]
+    error: Exception | None = None
+
+
+@dataclass(frozen=True)
 class Verdict:
     """What came of a case.
 
@@ -59,19 +68,13 @@ class Verdict:
     ----------
     sort : one of `SORTS`, "agree" or "refused by both"
     text : what differs, in a sentence
+    ours, theirs : what the two sides gave
     """
 
     sort: str
     text: str = ""
-
-
-@dataclass(frozen=True)
-class Side:
-    """What one side gave: parts by their place in the result, or what it raised."""
-
-    parts: Mapping[str, Any]
-    operands: Mapping[str, Any]
-    error: Exception | None = None
+    ours: Side = Side({}, {})
+    theirs: Side = Side({}, {})
 
 
 def draw_case(pair: Pair, lines: tuple[str, ...], seed: int) -> Case | None:
@@ -92,30 +95,37 @@ def _may_hang(line: str, operands: Mapping[str, Operand]) -> bool:
 
 def compare(pair: Pair, case: Case) -> Verdict:
     """Run a case on both sides, and say in what they differ."""
-    ours = _run(case.line, case.operands, pair.make_ours, pair.names_of_ours(), pair.parts_of_ours)
+    ours = run_line(case.line, case.operands, pair.make_ours, pair.names_of_ours(), pair.parts_of_ours)
     line = pair.line_of_theirs(case.line)
-    theirs = _run(line, case.operands, pair.make_theirs, pair.names_of_theirs(), pair.parts_of_theirs)
+    theirs = run_line(line, case.operands, pair.make_theirs, pair.names_of_theirs(), pair.parts_of_theirs)
+    sort, text = _judge(ours, theirs, pair.tolerance)
+    return Verdict(sort, text, ours, theirs)
+
+
+def _judge(ours: Side, theirs: Side, tolerance: float) -> tuple[str, str]:
+    """Return the sort of difference between two sides, and the difference in a sentence."""
     if ours.error is not None and not isinstance(ours.error, REFUSALS):
-        return Verdict("crash", _named(ours.error))
+        return "crash", _named(ours.error)
     if ours.error is not None and theirs.error is not None:
-        return Verdict("refused by both")
+        return "refused by both", ""
     if ours.error is not None:
-        return Verdict("refused by ours alone", _named(ours.error))
+        return "refused by ours alone", _named(ours.error)
     if theirs.error is not None:
-        return Verdict("refused by theirs alone", _named(theirs.error))
-    difference = _difference(ours.parts, theirs.parts, pair.tolerance)
-    if difference is None:
-        changed = _difference(ours.operands, theirs.operands, pair.tolerance)
-        if changed is not None and changed.sort != "dtype":
-            difference = Verdict("operand", changed.text)
-    return difference or Verdict("agree")
+        return "refused by theirs alone", _named(theirs.error)
+    difference = _difference(ours.parts, theirs.parts, tolerance)
+    if difference is not None:
+        return difference
+    changed = _difference(ours.operands, theirs.operands, tolerance)
+    if changed is not None and changed[0] != "dtype":
+        return "operand", changed[1]
+    return "agree", ""
 
 
 def _named(error: Exception) -> str:
     return f"{type(error).__name__}: {error}".partition("\n")[0]
 
 
-def _run(
+def run_line(
     line: str,
     operands: Mapping[str, Operand],
     make: Callable[[Operand], Any],
@@ -163,35 +173,34 @@ def _collect(result: Any, place: str, parts_of: Callable[[Any], Parts], parts: d
         parts[place + name] = part
 
 
-def _difference(ours: Mapping[str, Any], theirs: Mapping[str, Any], tolerance: float) -> Verdict | None:
-    """Return the worst difference between two collections of parts, None where there is none."""
+def _difference(ours: Mapping[str, Any], theirs: Mapping[str, Any], tolerance: float) -> tuple[str, str] | None:
+    """Return sort and text of the worst difference between two collections of parts, None where there is none."""
     for name in ours.keys() & theirs.keys():
         if name.endswith("length") and ours[name] != theirs[name]:
-            return Verdict("shape", f"{name}: found {ours[name]} expected {theirs[name]}")
+            return "shape", f"{name}: found {ours[name]} expected {theirs[name]}"
     if ours.keys() != theirs.keys():
-        return Verdict("part", f"found {sorted(ours)} expected {sorted(theirs)}")
-    verdicts = [
-        verdict
-        for name in ours
-        if (verdict := _difference_of_part(name, ours[name], theirs[name], tolerance)) is not None
-    ]
-    return min(verdicts, key=lambda verdict: SORTS.index(verdict.sort), default=None)
+        return "part", f"found {sorted(ours)} expected {sorted(theirs)}"
+    found = [_difference_of_part(name, ours[name], theirs[name], tolerance) for name in ours]
+    differences = [difference for difference in found if difference is not None]
+    return min(differences, key=lambda difference: SORTS.index(difference[0]), default=None)
 
 
-def _difference_of_part(name: str, ours: Any, theirs: Any, tolerance: float) -> Verdict | None:
+def _difference_of_part(name: str, ours: Any, theirs: Any, tolerance: float) -> tuple[str, str] | None:
     if not isinstance(ours, np.ndarray) or not isinstance(theirs, np.ndarray):
         if _equal(ours, theirs):
             return None
-        return Verdict("part", f"{name}: found {ours!r} expected {theirs!r}")
+        return "part", f"{name}: found {ours!r} expected {theirs!r}"
     if ours.shape != theirs.shape:
-        return Verdict("shape", f"{name}: found shape {ours.shape} expected {theirs.shape}")
+        return "shape", f"{name}: found shape {ours.shape} expected {theirs.shape}"
     is_value = name.endswith("value")
-    if not _close(ours, theirs, tolerance):
-        sort = "value" if is_value else "part"
-        return Verdict(sort, f"{name}: found {ours.tolist()} expected {theirs.tolist()}")
-    if is_value and ours.dtype != theirs.dtype:
-        return Verdict("dtype", f"found {ours.dtype.name} expected {theirs.dtype.name}")
-    return None
+    if not differing_places(ours, theirs, tolerance).any():
+        if is_value and ours.dtype != theirs.dtype:
+            return "dtype", f"found {ours.dtype.name} expected {theirs.dtype.name}"
+        return None
+    sort = "part"
+    if is_value:
+        sort = "value"
+    return sort, f"{name}: found {ours.tolist()} expected {theirs.tolist()}"
 
 
 def _equal(ours: Any, theirs: Any) -> bool:
@@ -201,17 +210,20 @@ def _equal(ours: Any, theirs: Any) -> bool:
         return False
 
 
-def _close(ours: np.ndarray[Any, Any], theirs: np.ndarray[Any, Any], tolerance: float) -> bool:
-    """Return whether two arrays agree within the precision of the coarser of their dtypes."""
+def differing_places(
+    ours: np.ndarray[Any, Any], theirs: np.ndarray[Any, Any], tolerance: float
+) -> np.ndarray[Any, np.dtype[np.bool_]]:
+    """Return where two arrays of one shape lie further apart than the precision of the coarser of their dtypes."""
     if ours.dtype.kind not in "biufc" or theirs.dtype.kind not in "biufc":
-        return bool(np.array_equal(ours, theirs))
+        return np.asarray(ours != theirs)
     precision = max(_precision(ours.dtype), _precision(theirs.dtype)) * tolerance
     wide = np.result_type(ours, theirs, np.float64)
     left, right = ours.astype(wide), theirs.astype(wide)
     finite = np.abs(right[np.isfinite(right)])
     scale = finite.max(initial=1.0)
     with np.errstate(all="ignore"):
-        return bool(np.allclose(left, right, rtol=precision, atol=precision * min(scale, 1e6), equal_nan=True))
+        close = np.isclose(left, right, rtol=precision, atol=precision * min(scale, 1e6), equal_nan=True)
+    return np.asarray(~close)
 
 
 def _precision(dtype: np.dtype[Any]) -> float:

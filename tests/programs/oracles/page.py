@@ -69,4 +69,6 @@ def _calls(difference: Difference) -> str:
         calls = ", ".join(shown)
     if difference.dtypes:
         calls += f" of {', '.join(difference.dtypes)}"
+    if difference.when:
+        calls += f", where {difference.when}"
     return calls

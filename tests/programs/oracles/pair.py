@@ -80,6 +80,10 @@ class Pair(ABC):
         """Return whether a call is made: False where the specialist is known to answer no such call rightly."""
         return True
 
+    def numbers_of(self, operand: Operand) -> np.ndarray[Any, Any]:
+        """Return the plain array whose dtype ours has."""
+        return operand.data.copy()
+
     def names_of_ours(self) -> dict[str, Any]:
         """Return what lines of ours may name besides the operands."""
         return {"np": np}

@@ -66,7 +66,7 @@ def _enter(report: Report, case: Case, verdict: Verdict) -> None:
     if verdict.sort not in SORTS:
         return
     for difference, found in report.listed.items():
-        if difference.covers(case, verdict):
+        if difference.covers(report.pair, case, verdict):
             found.append(Found(case, verdict))
             return
     report.unlisted.append(Found(case, verdict))

@@ -9,6 +9,8 @@ from fnmatch import fnmatchcase
 from pathlib import Path
 
 from tests.programs.oracles.comparing import Case, Verdict
+from tests.programs.oracles.conditions import CONDITIONS
+from tests.programs.oracles.pair import Pair
 
 __all__ = ["Difference", "read"]
 
@@ -26,6 +28,7 @@ class Difference:
     calls : patterns of the lines that they are drawn from
     texts : patterns of what is said of the difference
     dtypes : of which one operand has to be; any where it is empty
+    when : what has to be true of the difference, by its name in `CONDITIONS`; nothing where it is empty
     """
 
     sort: tuple[str, ...]
@@ -33,8 +36,9 @@ class Difference:
     calls: tuple[str, ...] = ALL
     texts: tuple[str, ...] = ALL
     dtypes: tuple[str, ...] = ()
+    when: str = ""
 
-    def covers(self, case: Case, verdict: Verdict) -> bool:
+    def covers(self, pair: Pair, case: Case, verdict: Verdict) -> bool:
         """Return whether the entry is about a difference."""
         if verdict.sort not in self.sort:
             return False
@@ -43,7 +47,9 @@ class Difference:
         if not any(fnmatchcase(verdict.text, _literal(pattern)) for pattern in self.texts):
             return False
         present = {operand.data.dtype.name for operand in case.operands.values()}
-        return not self.dtypes or not present.isdisjoint(self.dtypes)
+        if self.dtypes and present.isdisjoint(self.dtypes):
+            return False
+        return not self.when or CONDITIONS[self.when](pair, case, verdict)
 
 
 def _literal(pattern: str) -> str:
@@ -59,7 +65,5 @@ def read(name: str) -> list[Difference]:
     return [_entry(**entry) for entry in tomllib.loads(path.read_text())["difference"]]
 
 
-def _entry(
-    *, sort: list[str], reason: str, calls: Sequence[str] = ALL, texts: Sequence[str] = ALL, dtypes: Sequence[str] = ()
-) -> Difference:
-    return Difference(tuple(sort), reason, tuple(calls), tuple(texts), tuple(dtypes))
+def _entry(*, sort: list[str], reason: str, when: str = "", **patterns: Sequence[str]) -> Difference:
+    return Difference(tuple(sort), reason, when=when, **{name: tuple(pattern) for name, pattern in patterns.items()})

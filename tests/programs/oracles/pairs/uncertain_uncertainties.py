@@ -81,6 +81,12 @@ class UncertainUncertainties(Pair):
             result[place] = ufloat(data[place], operand.extra[place])
         return result
 
+    def numbers_of(self, operand: Operand) -> np.ndarray[Any, Any]:
+        """Return an array of floating-point numbers, as all values that have a deviation are."""
+        if operand.data.dtype.kind in "iu":
+            return operand.data.astype(np.float64)
+        return operand.data.copy()
+
     def names_of_ours(self) -> dict[str, Any]:
         """Return NumPy, and what makes an array of others."""
         return {"np": np, "make": UncertainTensor}
