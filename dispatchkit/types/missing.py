@@ -18,13 +18,17 @@ def split_missing(data: Any) -> tuple[Any, Any]:
 
     Raises
     ------
-    TypeError : for data of pandas or polars that are no numbers
+    TypeError : for data that are no numbers
     """
     if isinstance(data, np.ma.MaskedArray):
+        if data.dtype.names is not None:
+            raise TypeError(
+                f"a masked array must hold numbers or booleans, not fields {data.dtype.names}; take one field"
+            )
         valid = ~np.ma.getmaskarray(data)
         return _without_objects(np.asarray(data.data), valid), valid
     if _is_of_pandas(data):
-        return _numbers_of(data), ~np.asarray(data.isna())
+        return _numbers_of(data), ~np.asarray(data.isna(), dtype=bool)
     if _is_of_polars(data):
         return _numbers_of_polars(data)
     if isinstance(data, (list, tuple)) and any(map(is_marked, map(type, data))):
@@ -101,9 +105,11 @@ def _without_objects(numbers: Any, valid: Any) -> Any:
 def _numbers_of(data: Any) -> Any:
     """Return the elements of an array, series or table of pandas, 0 in the place of missing ones."""
     dtypes = [getattr(dtype, "numpy_dtype", dtype) for dtype in _dtypes(data)]
+    if not dtypes:
+        return np.zeros(data.shape)
     if object in dtypes:
         objects = data.to_numpy(dtype=object)
-        valid = ~np.asarray(data.isna())
+        valid = ~np.asarray(data.isna(), dtype=bool)
         known = objects[valid].tolist()
         if any(map(is_number, known)) and all(is_number(number) or isinstance(number, float) for number in known):
             return _without_objects(objects, valid)

@@ -85,6 +85,12 @@ def test_what_a_library_does_not_hold_is_refused(convert: Callable[[], Any], kin
         convert()
 
 
+def test_masked_arrays_with_fields_are_refused() -> None:
+    pairs: Any = np.ma.array([(1, 2.0)], dtype=[("a", int), ("b", float)])
+    with pytest.raises(TypeError, match=r"must hold numbers or booleans, not fields \('a', 'b'\); take one field$"):
+        MaskedTensor.from_numpy_ma(pairs)
+
+
 @pytest.mark.parametrize("package", ["pandas", "polars", "xarray", "pint", "astropy", "uncertainties"])
 def test_a_library_that_is_missing_is_named_with_what_to_install(package: str, monkeypatch: Any) -> None:
     for module in [package, *[name for name in sys.modules if name.startswith(f"{package}.")]]:
@@ -136,6 +142,7 @@ def test_tables_of_pandas_go_in_and_out_with_labels_and_dtype() -> None:
     assert MaskedTensor.from_pandas(table).valid.tolist() == [[True, True], [False, True]]
     named = NamedTensor([[1.0, 2.0]], ("time", "place"))
     same(NamedTensor.from_pandas(named.to_pandas()), named)
+    assert MaskedTensor.from_pandas(pandas.DataFrame(index=[1, 2])).shape == (2, 0)
     with pytest.raises(ValueError, match=r"have the labels under 'name', which is an attribute here, too; rename"):
         MetadataTensor.from_pandas(pandas.Series([1.0]).rename_axis("t").pipe(with_attribute, "name"))
 
@@ -230,6 +237,10 @@ def test_masked_quantities_go_through_astropy_and_uncertain_ones_become_nddata()
     assert UncertainTensor.from_astropy(nddata).data.data.data.std.tolist() == [1.0, 1.0, 2.0]
     with pytest.raises(TypeError, match=r"to_astropy: NDData of astropy holds no correlations, and these numbers are"):
         correlated().to_astropy()
+    with pytest.raises(
+        TypeError, match=r"^QuantityTensor.from_astropy: data must be a Quantity, Masked, .* not a Time$"
+    ):
+        QuantityTensor.from_astropy(pytest.importorskip("astropy.time").Time(2000.0, format="jyear"))
     nddata.uncertainty = None
     nddata.psf = np.ones(1)
     with pytest.raises(TypeError, match=r"^NDData of astropy has psf, which no array type holds; set it to None"):

@@ -75,13 +75,13 @@ def _read_astropy(data: Any) -> Any:
     if hasattr(data, "uncertainty") and hasattr(data, "meta"):
         return _read_nddata(data)
     unit = getattr(data, "unit", None)
-    if hasattr(data, "unmasked"):
+    if hasattr(data, "unmasked") and isinstance(data, np.ndarray):
         valid = ~np.broadcast_to(np.asarray(data.mask), data.shape)
         numbers, unit = _without_scale(getattr(data.unmasked, "value", data.unmasked), unit)
         return around(as_array(np.asarray(numbers)), mask=valid, unit=unit)
     if isinstance(data, np.ma.MaskedArray):
         return around(_read_missing(data), unit=unit)
-    if not hasattr(data, "value") or not hasattr(data, "unit"):
+    if not hasattr(data, "value") or not hasattr(data, "unit") or np.asarray(data.value).dtype == object:
         return None
     numbers, unit = _without_scale(data.value, unit)
     return around(as_array(np.asarray(numbers)), unit=unit)
