@@ -543,6 +543,7 @@ def test_a_function_of_one_line_is_called_by_its_name_in_errors(call: Any, words
 
 
 def test_out_is_refused_with_what_to_write() -> None:
-    for function in (torch.add, torch.sum, torch.matmul):
+    functions: list[Any] = [torch.add, torch.sum, torch.matmul]
+    for function in functions:
         with pytest.raises(TypeError, match=r"argument 'out'; there is no out: assign the result, as in out"):
             function(X, X, out=X)
