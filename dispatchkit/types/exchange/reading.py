@@ -75,7 +75,8 @@ def _read_astropy(data: Any) -> Any:
     if hasattr(data, "uncertainty") and hasattr(data, "meta"):
         return _read_nddata(data)
     unit = getattr(data, "unit", None)
-    if hasattr(data, "unmasked") and isinstance(data, np.ndarray):
+    masked = isinstance(data, np.ndarray) and hasattr(data, "unmasked")
+    if masked:
         valid = ~np.broadcast_to(np.asarray(data.mask), data.shape)
         numbers, unit = _without_scale(getattr(data.unmasked, "value", data.unmasked), unit)
         return around(as_array(np.asarray(numbers)), mask=valid, unit=unit)
