@@ -98,11 +98,13 @@ class DataLoader:
     ) -> None:
         _check_workers(num_workers, timeout, prefetch_factor)
         context_of(multiprocessing_context, num_workers)
-        for option, wanted in (("pin_memory", pin_memory), ("persistent_workers", persistent_workers)):
+        refused = (
+            ("pin_memory", pin_memory, "there is no device that copies from pinned memory; leave it out"),
+            ("persistent_workers", persistent_workers, "workers end with an iteration; leave it out"),
+        )
+        for option, wanted, reason in refused:
             if wanted:
-                raise ValueError(
-                    f"DataLoader: {option} must be False, since workers end with an iteration; found {wanted!r}"
-                )
+                raise ValueError(f"DataLoader: {option} must be False, found {wanted!r}: {reason}")
         stream = isinstance(dataset, IterableDataset)
         options = {"shuffle": shuffle or None, "sampler": sampler, "batch_sampler": batch_sampler}
         if stream:

@@ -531,4 +531,6 @@ def _format(name: str, path: Any, format: str | None) -> Any:
         return module
     if format is not None:
         raise ValueError(f"{name}: format must be 'npz' or 'safetensors', found {format!r}")
-    raise ValueError(f"{name}: the suffix of {path} is to say the format, one of {', '.join(FORMATS)}")
+    raise ValueError(
+        f'{name}: the suffix of {path} names no format; end it with {" or ".join(FORMATS)}, or write format="npz"'
+    )

@@ -51,7 +51,8 @@ def dense_form(value: Any) -> Any:
 def numpy_array(self: Any, dtype: Any = None, copy: bool | None = None) -> Any:
     """Return the dense form as a NumPy array; what NumPy calls as ``__array__``.
 
-    NumPy makes an array of objects of whatever it cannot read, so a type without a dense form has this method, too.
+    NumPy makes an array of objects of whatever it cannot read, so a type without a dense form has this method, too. If
+    objects are asked for, a wrapper gives its elements one by one, such as quantities.
 
     Raises
     ------
@@ -61,6 +62,8 @@ def numpy_array(self: Any, dtype: Any = None, copy: bool | None = None) -> Any:
     AutogradError : if a gradient flows to the dense form, where a graph is recorded
     """
     cls = type(self)
+    if dtype is not None and np.dtype(dtype) == object and hasattr(cls, "__elements__"):
+        return _objects_of(self)
     to_dense = tensor_protocol.types.to_dense(cls)
     if to_dense is None:
         raise TypeError(
@@ -73,6 +76,14 @@ def numpy_array(self: Any, dtype: Any = None, copy: bool | None = None) -> Any:
     if array.dtype.kind not in NUMBERS:
         raise TypeError(f"the dense form of {cls.__name__} is no array of numbers: to_dense() gave dtype {array.dtype}")
     return np.asarray(array, dtype=dtype, copy=copy)
+
+
+def _objects_of(x: Any) -> Any:
+    """Return the elements of a wrapper as an array of objects, which keep all that they have."""
+    objects = np.empty(x.shape, dtype=object)
+    for place in np.ndindex(*x.shape):
+        objects[place] = x[place]
+    return objects
 
 
 def has_numpy_array(cls: type) -> bool:

@@ -2,19 +2,16 @@
 
 from __future__ import annotations
 
-import math
+from reprlib import Repr
 from typing import Any
 
-import numpy as np
-
-from dispatchkit.protocol.densify import make_dense
 from dispatchkit.protocol.instance import tensor_protocol
+from dispatchkit.protocol.registration.decorators import shown_fields
+from dispatchkit.tensor.pictures import picture_of
 from dispatchkit.tensor.printing import Written, fields_of, formatted, parse_format, shape_of, written
 from dispatchkit.wording import escape
 
 ROWS, COLUMNS = 20, 12  # of a table that is not cut
-LARGEST = 64  # rows and columns of a matrix that is drawn
-SIDE = 128  # of a picture, in pixels
 NO_BREAK = 'style="white-space:nowrap"'
 BELOW = 'style="opacity:0.7;font-size:90%"'
 
@@ -53,7 +50,7 @@ def html_of(x: Any) -> str:
     """Return an array for a notebook: a table of its elements, or a picture and a text of its structure."""
     shape = shape_of(x)
     if shape is None:
-        return f"<pre>{escape(repr(x))}</pre>"
+        return _structure(x, repr(x)) + f"<div {BELOW}>{type(x).__name__}</div>"
     large = any(length > limit for length, limit in zip(shape[::-1], (COLUMNS, ROWS), strict=False))
     with fields_of(x):
         shown = written(x)
@@ -62,8 +59,32 @@ def html_of(x: Any) -> str:
         elif shown.elements is not None and len(shape) <= 2 and 0 not in shape:
             drawn = _table(shown, large)
         else:
-            drawn = _picture(shown.source, shape) + f"<pre>{escape(shown.body())}</pre>"
+            drawn = picture_of(shown.source, shape) + _structure(shown.source, shown.body())
         return drawn + _caption(x, shown, shape) + "".join([_details(*part) for part in shown.folded])
+
+
+SHORTENED = Repr()
+SHORTENED.maxstring = SHORTENED.maxother = 120
+
+
+def _structure(x: Any, text: str) -> str:
+    """Return a table of the fields of an array; the text of a type that says itself how it prints."""
+    names: list[tuple[str, str]] = []
+    if x is not None and type(x).__repr__ is tensor_protocol.surface.members["__repr__"].value:
+        names = shown_fields(tensor_protocol, x)
+    if not names:
+        return f"<pre>{escape(text)}</pre>"
+    with fields_of(x):
+        rows = [f"<tr><th>{escape(label)}</th><td>{_field(getattr(x, name))}</td></tr>" for name, label in names]
+    return f'<div style="overflow-x:auto"><table>{"".join(rows)}</table></div>'
+
+
+def _field(value: Any) -> str:
+    """Return a field: an array as itself, anything else as text."""
+    method = getattr(type(value), "_repr_html_", None)
+    if method is not None and tensor_protocol.types.participates(type(value)):
+        return str(method(value))
+    return f"<code>{escape(SHORTENED.repr(value))}</code>"
 
 
 def _caption(x: Any, shown: Written, shape: tuple[int, ...]) -> str:
@@ -125,35 +146,3 @@ def _numbers_along(length: int, count: int) -> list[str]:
         return list(map(str, range(length)))
     edge = count // 2
     return [*map(str, range(edge)), "…", *map(str, range(length - edge, length))]
-
-
-def _picture(x: Any, shape: tuple[int, ...]) -> str:
-    """Return a picture of the size of each element of a small matrix, "" of anything else."""
-    if x is None or len(shape) != 2 or not 0 < min(shape) <= max(shape) <= LARGEST:
-        return ""
-    to_dense = tensor_protocol.types.to_dense(type(x))
-    if to_dense is None:
-        return ""
-    try:
-        dense = make_dense(
-            "print", type(x), to_dense, x, tensor_protocol.types.is_plain, as_attribute=True, deliberate=True
-        )
-        sizes = np.abs(np.asarray(dense, dtype=complex))
-    except Exception:  # noqa: BLE001  # a type without such a form, or inside of a transformation, has its text alone
-        return ""
-    largest = float(np.max(sizes[np.isfinite(sizes)], initial=0.0)) or 1.0
-    side = SIDE / max(shape)
-    cells = []
-    for row, column in zip(*np.nonzero(sizes), strict=True):
-        size = float(sizes[row, column]) / largest
-        opacity = 0.15 + 0.75 * min(size, 1.0) if math.isfinite(size) else 1.0
-        cells.append(
-            f'<rect x="{column * side:.1f}" y="{row * side:.1f}" width="{side:.1f}" height="{side:.1f}" '
-            f'fill-opacity="{opacity:.2f}"/>'
-        )
-    width, height = shape[1] * side, shape[0] * side
-    return (
-        f'<svg width="{width + 2:.0f}" height="{height + 2:.0f}" viewBox="-1 -1 {width + 2:.1f} {height + 2:.1f}" '
-        f'fill="currentColor" role="img" aria-label="sizes of the elements">{"".join(cells)}'
-        f'<rect width="{width:.1f}" height="{height:.1f}" fill="none" stroke="currentColor"/></svg>'
-    )

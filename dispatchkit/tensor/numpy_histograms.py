@@ -1,4 +1,8 @@
-"""NumPy's histograms, made of operations: the edges are of the type of the data, in their unit."""
+"""NumPy's histograms, made of operations: the edges are of the type of the data, in their unit.
+
+An array type of which some elements are not counted, or whose axes have names, takes part by a method
+``__elements__(self)``: it returns the elements as a vector, and booleans that say which are there, None where all are.
+"""
 
 from __future__ import annotations
 
@@ -10,27 +14,33 @@ import numpy as np
 
 from dispatchkit.declare.namespace import tensor_namespace as xp
 from dispatchkit.declare.typing import Array
+from dispatchkit.graph.storage import Storage
+from dispatchkit.tensor.conversion import dense_form
 from dispatchkit.tensor.numpy_arguments import as_array
 from dispatchkit.tensor.numpy_shapes import composition
 
 
 def edges_of(a: Any, bins: Any, limits: Any) -> Any:
-    """Return the edges of bins; `NotImplemented` where their number is estimated, which NumPy does on arrays.
+    """Return the edges of bins; `NotImplemented` of what has no order.
 
     Parameters
     ----------
     a : vector of the data
-    bins : their number, or the edges
+    bins : their number, the method by which NumPy estimates it, or the edges
     limits : the outer edges; None for those of the data
 
     Raises
     ------
     ValueError : if there are none, or the outer edges are not in order or not finite
     """
-    if isinstance(bins, str) or a.dtype.kind not in "fiub":
+    if a.dtype.kind not in "fiub":
         return NotImplemented
+    if isinstance(bins, str):
+        bins = _estimated_number(a, bins, limits)
     if np.ndim(bins) == 1:
-        edges = as_array(bins)
+        edges, known = elements_of(as_array(bins))
+        if known is not None and not bool(xp.all(known)):
+            raise ValueError("`bins` must not have missing elements")
         if not bool(xp.all(edges[1:] >= edges[:-1])):
             raise ValueError("`bins` must increase monotonically, when an array")
         return edges
@@ -39,6 +49,52 @@ def edges_of(a: Any, bins: Any, limits: Any) -> Any:
         raise ValueError("`bins` must be positive, when an integer")
     low, high = _outer_edges(a, limits)
     return xp.linspace(low, high, count + 1)
+
+
+def _estimated_number(a: Any, method: str, limits: Any) -> int:
+    """Return how many bins NumPy estimates: of what has a unit by its shares of the range, which have none."""
+    numbers, bounds = a, limits
+    if not a.size:
+        return 1
+    if not isinstance(a, Storage):
+        low, high = _outer_edges(a, limits)
+        numbers, bounds = (a - low) / (high - low), (0.0, 1.0)
+    return len(np.histogram_bin_edges(dense_form(numbers).detach().numpy(), method, bounds)) - 1
+
+
+def elements_of(a: Any) -> tuple[Any, Any]:
+    """Return the elements of an array as a vector, and which of them are there; None where all are.
+
+    Parameters
+    ----------
+    a : array
+    """
+    method = getattr(type(a), "__elements__", None)
+    if method is None:
+        return xp.ravel(a), None
+    vector, known = method(a)
+    return vector, known
+
+
+def elements_together(*arrays: Any) -> list[Any]:
+    """Return arrays as vectors without the places at which one of them has no element.
+
+    Parameters
+    ----------
+    *arrays : of the same size; None stays None
+    """
+    vectors, known = [], None
+    for array in arrays:
+        vector, there = None, None
+        if array is not None:
+            vector, there = elements_of(array)
+        if there is not None:
+            known = there if known is None else known & there
+        vectors.append(vector)
+    if known is None:
+        return vectors
+    places = xp.nonzero(known)[0]
+    return [vector if vector is None else xp.take(vector, places) for vector in vectors]
 
 
 def _outer_edges(a: Any, limits: Any) -> tuple[Any, Any]:
@@ -82,6 +138,8 @@ def _counts(a: Any, edges: Any, weights: Any) -> Any:
 def bincount(x: Array, weights: Array | None = None, minlength: int = 0) -> Any:
     if weights is not None and weights.dtype.kind == "c":
         return NotImplemented
+    if weights is None or tuple(weights.shape) == tuple(x.shape):
+        x, weights = elements_together(x, weights)
     if weights is not None:
         weights = xp.astype(weights, np.float64)
     return xp.bincount(x, weights=weights, minlength=minlength)
@@ -89,7 +147,8 @@ def bincount(x: Array, weights: Array | None = None, minlength: int = 0) -> Any:
 
 @composition
 def histogram_bin_edges(a: Array, bins: Any = 10, range: Any = None, weights: Any = None) -> Any:  # NumPy's name
-    return edges_of(xp.ravel(a), bins, range)
+    (present,) = elements_together(a)
+    return edges_of(present, bins, range)
 
 
 @composition
@@ -100,14 +159,14 @@ def histogram(
     density: bool | None = None,
     weights: Array | None = None,
 ) -> Any:
-    a = xp.ravel(a)
+    if weights is not None and tuple(weights.shape) != tuple(a.shape):
+        raise ValueError("weights should have the same shape as a.")
+    if weights is not None and isinstance(bins, str):
+        raise TypeError("Automated estimation of the number of bins is not supported for weighted data")
+    a, weights = elements_together(a, weights)
     edges = edges_of(a, bins, range)
     if edges is NotImplemented or not edges.size:
         return NotImplemented
-    if weights is not None:
-        weights = xp.ravel(weights)
-        if weights.shape != a.shape:
-            raise ValueError("weights should have the same shape as a.")
     counts = _counts(a, edges, weights)
     if density:
         return counts / (edges[1:] - edges[:-1]) / xp.sum(counts), edges
@@ -118,7 +177,7 @@ def histogram(
 def histogramdd(
     sample: object, bins: Any = 10, range: Any = None, density: bool | None = None, weights: Array | None = None
 ) -> Any:
-    columns = _columns(sample)
+    *columns, weights = elements_together(*_columns(sample), weights)
     several = isinstance(bins, (list, tuple))
     if several and len(bins) != len(columns):
         raise ValueError("The dimension of bins must be equal to the dimension of the sample x.")

@@ -97,13 +97,24 @@ def shape_of(x: Any) -> tuple[int, ...] | None:
 def fields_of(x: Any) -> Iterator[None]:
     """Have the fields of an array that is too large to be shown as a whole print few elements."""
     few = _threshold.get()
-    if math.prod(shape_of(x) or ()) > option("threshold"):
+    shape = shape_of(x)
+    if shape is None:
+        size = _size_of_fields(x)
+    else:
+        size = math.prod(shape)
+    if size > option("threshold"):
         few = min(few, FEW)
     token = _threshold.set(few)
     try:
         yield
     finally:
         _threshold.reset(token)
+
+
+def _size_of_fields(x: Any) -> int:
+    """Return how many elements an array may have whose shape is not known: as many as the product of its fields."""
+    sizes = [math.prod(shape_of(value) or ()) for value in getattr(x, "__dict__", {}).values()]
+    return math.prod(sizes)
 
 
 def summarised(method: Callable[[Any], str]) -> Callable[[Any], str]:

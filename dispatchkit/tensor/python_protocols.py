@@ -87,7 +87,10 @@ def _as_number(called: str, make: Callable[[Any], Any]) -> Callable[[Any], Any]:
 def as_index(self: Any) -> int:
     """Return the one element of an array of integers."""
     if self.dtype.kind not in "iu":
-        raise TypeError(f"only integers of one element can be an index, not a {type(self).__name__} of {self.dtype}")
+        raise TypeError(
+            f"only integers of one element can be an index, not a {type(self).__name__} of {self.dtype}; where a list "
+            f"is to be multiplied, make it an array: dk.asarray(values) * x"
+        )
     return int(self.item())
 
 

@@ -190,7 +190,7 @@ class Subject:
 
         Raises
         ------
-        ValueError : if an instance is none that the type can hold, since it is not right for its own dense form
+        ValueError : if the relation is false for an instance and its own dense form, so that the type cannot hold it
         """
         dense = self.dense(value)
         holds = None

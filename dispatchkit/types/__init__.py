@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from dispatchkit.declare.namespace import make_home
 from dispatchkit.protocol.instance import tensor_protocol
+from dispatchkit.types.exchange.libraries import set_home as _set_home
 from dispatchkit.types.metadata import MetadataTensor as MetadataTensor
 
 if TYPE_CHECKING:
@@ -77,6 +78,7 @@ def _load_everything() -> None:
         getattr(_sys.modules[__name__], name)
 
 
+_set_home(_sys.modules[__name__])
 tensor_protocol.journal.loaders.append(_load_everything)
 
 make_home(__name__)

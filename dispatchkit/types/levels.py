@@ -15,7 +15,10 @@ from dispatchkit.protocol.overridable import of
 from dispatchkit.tensor import ArrayMethods, Tensor
 from dispatchkit.tensor.conversion import dense_form
 from dispatchkit.tensor.notebook import repr_of, str_of
+from dispatchkit.tensor.numpy_histograms import elements_of
 from dispatchkit.tensor.printing import Written, written
+from dispatchkit.types.exchange.methods import Exchanged
+from dispatchkit.types.exchange.reading import read_foreign
 from dispatchkit.types.plotting import Drawn, drawn, register
 
 # The outermost first; all other types are inside.
@@ -55,7 +58,11 @@ def between(outer: str, inner: str) -> float:
     return (level(outer) + level(inner)) / 2
 
 
-class Wrapper(ArrayMethods):
+# What no other library has wrapped.
+PLAIN = (Tensor, ArrayMethods, int, float)
+
+
+class Wrapper(Exchanged, ArrayMethods):
     """Base of the types that wrap an array, which is their first field, `data`.
 
     A wrapper around an array of an outer level is made inside of that: ``QuantityTensor(NamedTensor(x, names), unit)``
@@ -66,13 +73,16 @@ class Wrapper(ArrayMethods):
 
     def __new__(cls, data: Any = None, *args: Any, **kwargs: Any) -> Any:
         """Make an instance, inside of what is of an outer level; a sequence of arrays is stacked first."""
-        if holds_instances(data):
-            data = cls._joined(data)
+        if not isinstance(data, PLAIN):
+            if holds_instances(data):
+                data = cls._joined(data)
+            else:
+                data = _read(data)
         priority = tensor_protocol.types.priority
         if isinstance(data, Wrapper) and priority(type(data)) > priority(cls):
-            return data.with_data(
-                cls(data.data, *map(data.fitted, args), **{k: data.fitted(v) for k, v in kwargs.items()})
-            )
+            fitted = [data.fitted(_read(value)) for value in args]
+            options = {name: data.fitted(_read(value)) for name, value in kwargs.items()}
+            return data.with_data(cls(data.data, *fitted, **options))
         return super().__new__(cls)
 
     @classmethod
@@ -134,19 +144,27 @@ class Wrapper(ArrayMethods):
         """Return what is drawn of this wrapper: what is of the array inside, by default."""
         return inner
 
-    def to_numpy(self) -> Any:
-        """Return the array as plotting libraries ask for it: one of NumPy, where that says all that is to be drawn.
+    def __elements__(self) -> tuple[Any, Any]:
+        """Return what histograms count: the elements as a vector, and which of them are there."""
+        vector, valid = elements_of(self.data)
+        return self.with_data(vector), valid
 
-        Names and other notes are left out. What has units, gaps or standard deviations is returned as it is, for
-        Matplotlib to draw.
+    def to_numpy(self) -> Any:
+        """Return the numbers as plotting libraries ask for them: an array of NumPy.
+
+        Names, standard deviations and other notes are left out. What is missing is so in a masked array, and a unit is
+        known to Matplotlib, which draws the numbers in that of the axis; to all others they are plain numbers.
+
+        Examples
+        --------
+        >>> import dispatchkit as dk
+        >>> x = dk.types.QuantityTensor(dk.types.MaskedTensor([1.0, 2.0], [True, False]), "m")
+        >>> x.to_numpy().tolist(), str(x.to_numpy().unit)
+        ([1.0, None], 'm')
         """
-        if type(self)._drawn is not Wrapper._drawn:
-            # Matplotlib asks for this before it looks for a converter.
-            register(Wrapper)
-            return self
-        if isinstance(self.data, Wrapper):
-            return self.data.to_numpy()
-        return drawn(self.data).numbers
+        # Matplotlib asks for this before it looks for a converter.
+        register(Wrapper)
+        return drawn(self).array()
 
     def __written__(self) -> Written:
         return self._written(written(self.data))
@@ -194,6 +212,16 @@ MOVING = frozenset(
         *(ops.permute_dims, ops.moveaxis, ops.swapaxes, ops.matrix_transpose, ops.transpose),
     }
 )
+
+
+def _read(data: Any) -> Any:
+    """Return an array of another library in the shipped types, and anything else as it is."""
+    read = read_foreign(data)
+    if read is None:
+        return data
+    return read
+
+
 BASIC = frozenset({int, slice, type(None), type(...)})
 ARRAYS = frozenset({Tensor, np.ndarray})
 
@@ -203,13 +231,6 @@ def is_simple_key(key: Any) -> bool:
     if type(key) is tuple:
         return BASIC.issuperset(map(type, key))
     return type(key) in BASIC or type(key) in ARRAYS
-
-
-def as_array(data: Any) -> Any:
-    """Return what a wrapper is made around: an array type as it is, anything else as a tensor."""
-    if tensor_protocol.types.participates(type(data)):
-        return data
-    return ops.asarray(data)
 
 
 # Gives the result of an operation with a change made to each array in it.

@@ -15,7 +15,13 @@ from dispatchkit.protocol.kinds import kinds
 from dispatchkit.protocol.overridable import of
 from dispatchkit.protocol.types.declaration import FieldRule, rule_of
 from dispatchkit.tensor.printing import Written
-from dispatchkit.types.levels import Wrapper, as_array, is_simple_key, level, map_results, open_arguments
+from dispatchkit.types.exchange.labels import read_xarray, with_coordinates_of
+from dispatchkit.types.exchange.libraries import class_of
+from dispatchkit.types.exchange.parts import Parts, with_level
+from dispatchkit.types.exchange.quantities import OF_ASTROPY_MEANT, read_object
+from dispatchkit.types.exchange.reading import as_array
+from dispatchkit.types.exchange.tables import read_pandas, read_polars, with_labels_of
+from dispatchkit.types.levels import Wrapper, is_simple_key, level, map_results, open_arguments
 
 MergeLaw = Literal["left", "right", "error", "drop"] | Callable[[str, Sequence[Any]], Any]
 
@@ -78,6 +84,74 @@ class MetadataTensor(Wrapper):
         self.metadata: dict[str, Any] = {**kept, **(metadata or {})}
         self.merge: MergeLaw = merge or "left"
         self.laws: dict[str, Any] = rules
+
+    @classmethod
+    def from_xarray(cls, array: Any) -> Any:
+        """Return an xarray `DataArray` with names, and with its attributes, name and coordinates as metadata.
+
+        Operands must agree on coordinates, which parts and other shapes lose; attributes on which they disagree are
+        left out. `to_xarray` gives all of it back.
+
+        Parameters
+        ----------
+        array : `xarray.DataArray`, whose memory is shared
+
+        Raises
+        ------
+        TypeError : if it is no `DataArray`
+        ValueError : if an attribute is called ``coords`` or ``name``
+        """
+        inner, names = read_xarray(array, "MetadataTensor.from_xarray")
+        return with_coordinates_of(array, class_of("names")(inner, names))
+
+    @classmethod
+    def from_pandas(cls, data: Any) -> Any:
+        """Return data of pandas with their name, labels and attributes as metadata, for `to_pandas` to give them back.
+
+        Operands must agree on labels, which parts and other shapes lose; attributes on which they disagree are left
+        out. Missing elements and the unit in ``attrs["units"]`` are kept.
+
+        Parameters
+        ----------
+        data : a Series, DataFrame, Index or array of numbers or booleans
+
+        Raises
+        ------
+        TypeError : for anything else
+        ValueError : if an attribute is called ``index``, ``columns`` or ``name``
+        """
+        return with_labels_of(data, read_pandas(data, "MetadataTensor.from_pandas"))
+
+    @classmethod
+    def from_polars(cls, data: Any) -> Any:
+        """Return data of polars with their names as metadata, for `to_polars` to give them back.
+
+        Parameters
+        ----------
+        data : a Series or DataFrame of numbers or booleans
+
+        Raises
+        ------
+        TypeError : for anything else
+        """
+        return with_labels_of(data, read_polars(data, "MetadataTensor.from_polars"))
+
+    @classmethod
+    def from_astropy(cls, data: Any) -> Any:
+        """Return `NDData` of astropy with its metadata, mask, unit and standard deviations.
+
+        Parameters
+        ----------
+        data : of astropy
+
+        Raises
+        ------
+        TypeError : for anything else
+        """
+        return with_level(cls, read_object("astropy", data, "MetadataTensor.from_astropy", OF_ASTROPY_MEANT))
+
+    def _parts(self, inner: Parts) -> Parts:
+        return inner.with_parts(metadata=self.metadata)
 
     def fitted(self, value: Any) -> Any:
         """Return an argument for a type inside, without its metadata.

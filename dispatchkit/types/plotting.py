@@ -60,6 +60,42 @@ class Drawn:
             std = np.where(missing, np.nan, std)
         return replace(self, numbers=np.where(missing, np.nan, self.numbers), std=std)
 
+    def array(self) -> Any:
+        """Return the numbers for Matplotlib, in a class that knows the unit; a masked array where some are missing."""
+        numbers = self.numbers.view(DrawnNumbers)
+        numbers.unit, numbers.conversion = self.unit, self.convert
+        if self.numbers.dtype.kind == "f" and np.isnan(self.numbers).any():
+            return np.ma.array(numbers, mask=np.isnan(self.numbers))
+        return numbers
+
+
+class DrawnNumbers(np.ndarray[Any, Any]):
+    """Numbers that Matplotlib draws in the unit of an axis; parts and masked arrays of them know the unit, too.
+
+    Attributes
+    ----------
+    unit, conversion : as in `Drawn`; None of what has come out of a computation without them
+    """
+
+    unit: Any
+    conversion: Any
+
+    def __array_finalize__(self, source: Any) -> None:
+        self.unit = getattr(source, "unit", None)
+        self.conversion = getattr(source, "conversion", None)
+
+    def __getitem__(self, key: Any) -> Any:
+        """Return a part; single numbers, too, in an array, since Matplotlib does not convert what is a number."""
+        part = super().__getitem__(key)
+        if self.unit is None or isinstance(part, np.ndarray):
+            return part
+        number = np.asarray(part).view(type(self))
+        number.__array_finalize__(self)
+        return number
+
+    def __iter__(self) -> Any:
+        return (self[place] for place in range(len(self)))
+
 
 def drawn(x: Any) -> Drawn:
     """Return what is drawn of an array.
@@ -74,7 +110,13 @@ def drawn(x: Any) -> Drawn:
         return result
     if hasattr(x, "detach"):
         x = dense_form(x.detach())
-    return Drawn(np.asarray(x))
+    gaps = None
+    if isinstance(x, np.ma.MaskedArray):
+        gaps, x = np.ma.getmaskarray(x), x.data
+    shown = Drawn(np.asarray(x), unit=getattr(x, "unit", None), convert=getattr(x, "conversion", None))
+    if gaps is not None:
+        return shown.without(gaps)
+    return shown
 
 
 def members(x: Any) -> Sequence[Any]:
@@ -86,7 +128,13 @@ def members(x: Any) -> Sequence[Any]:
     """
     if isinstance(x, (list, tuple)):
         return [member for member in x if member is not None]
+    if _is_of_objects(x):
+        return list(x.ravel())
     return [x]
+
+
+def _is_of_objects(x: Any) -> bool:
+    return isinstance(x, np.ndarray) and x.dtype == object
 
 
 class Converter:
@@ -119,6 +167,9 @@ class Converter:
         """Return numbers in the unit of an axis, NaN where they are missing."""
         if isinstance(value, (list, tuple)):
             return [drawn(member).in_unit(unit).numbers for member in value]
+        if _is_of_objects(value):
+            numbers = [drawn(member).in_unit(unit).numbers for member in value.ravel()]
+            return np.asarray(numbers, dtype=float).reshape(value.shape)
         return drawn(value).in_unit(unit).numbers
 
 
@@ -137,4 +188,5 @@ def register(cls: type) -> bool:
     if registry is None:
         return False
     registry.setdefault(cls, _converter)
+    registry.setdefault(DrawnNumbers, _converter)
     return True

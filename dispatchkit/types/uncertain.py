@@ -20,7 +20,11 @@ from dispatchkit.protocol.steps import decline
 from dispatchkit.tensor import Tensor
 from dispatchkit.tensor.conversion import dense_form
 from dispatchkit.tensor.printing import Format, Places, Texts, Written, uncertain_text, written
-from dispatchkit.types.levels import Wrapper, arguments, as_array, is_simple_key, level, list_parts, open_arguments
+from dispatchkit.types.exchange.parts import Parts, with_level
+from dispatchkit.types.exchange.quantities import OF_ASTROPY_MEANT, read_object
+from dispatchkit.types.exchange.reading import as_array
+from dispatchkit.types.exchange.tables import read_pandas
+from dispatchkit.types.levels import Wrapper, arguments, is_simple_key, level, list_parts, open_arguments
 from dispatchkit.types.plotting import Drawn, drawn
 from dispatchkit.types.rules import is_plain
 from dispatchkit.types.uncertain_sources import (
@@ -33,7 +37,7 @@ from dispatchkit.types.uncertain_sources import (
     move_sources,
     sum_elements,
 )
-from dispatchkit.types.uncertainties_numbers import Expansion, expand, factor_of_covariance, make_numbers
+from dispatchkit.types.uncertainties_numbers import Expansion, expand, factor_of_covariance
 
 # What moves elements and computes none.
 MOVES = {
@@ -141,6 +145,20 @@ class UncertainTensor(Wrapper):
         self.sources = Sources(secrets.randbits(62) + ids)
 
     @classmethod
+    def of_numbers(cls, numbers: Any) -> UncertainTensor:
+        """Return numbers of the library uncertainties as they come out of other libraries, of which they may be in.
+
+        Parameters
+        ----------
+        numbers : one number, or an array or nested lists of them
+        """
+        expansion = expand(numbers)
+        assert expansion is not None
+        array: UncertainTensor = object.__new__(cls)
+        array._expand(expansion)
+        return array
+
+    @classmethod
     def from_covariance(cls, value: Any, covariance: Any) -> UncertainTensor:
         """Return numbers with a matrix of covariances, such as the parameters of a fit.
 
@@ -193,14 +211,67 @@ class UncertainTensor(Wrapper):
         wide = linalg.vector_norm(ops.astype(self.factor, np.float64), axis=0)
         return ops.astype(wide, np.float32)
 
-    def to_uncertainties(self) -> Any:
-        """Return an array of numbers of the library uncertainties, correlated as these are; exact ones are floats.
+    @classmethod
+    def from_uncertainties(cls, numbers: Any) -> Any:
+        """Return numbers of the library uncertainties, correlated among each other as they are there.
+
+        Only numbers that are converted together stay correlated. Tags of variables are left out.
+
+        Parameters
+        ----------
+        numbers : one number, or an array or nested lists of them; floats among them are exact
 
         Raises
         ------
-        ImportError : if uncertainties is not installed
+        TypeError : for anything else
+
+        Examples
+        --------
+        >>> import uncertainties  # doctest: +SKIP
+        >>> a = uncertainties.ufloat(1.0, 0.5)  # doctest: +SKIP
+        >>> dk.types.UncertainTensor.from_uncertainties([a, 2 * a])  # doctest: +SKIP
+        UncertainTensor([1.00 ± 0.50, 2.0 ± 1.0])
         """
-        return make_numbers(dense_form(self.data).numpy(), self.sources.ids, dense_form(self.factor).numpy())
+        if expand(numbers) is None:
+            raise TypeError(
+                f"UncertainTensor.from_uncertainties: numbers must be those of uncertainties, or an array or lists of "
+                f"them, not a {type(numbers).__name__}"
+            )
+        return cls(numbers)
+
+    @classmethod
+    def from_astropy(cls, data: Any) -> Any:
+        """Return `NDData` of astropy with its standard deviations, mask, unit and metadata; anything else is exact.
+
+        Parameters
+        ----------
+        data : of astropy
+
+        Raises
+        ------
+        TypeError : for anything else, and for an uncertainty that is no standard deviation or variance
+        """
+        return with_level(cls, read_object("astropy", data, "UncertainTensor.from_astropy", OF_ASTROPY_MEANT))
+
+    @classmethod
+    def from_pandas(cls, data: Any) -> Any:
+        """Return data of pandas, such as a Series of numbers of the library uncertainties, with their correlations.
+
+        What is missing, and the unit in ``attrs["units"]``, are kept; labels are left out, which
+        `MetadataTensor.from_pandas` keeps. Numbers without a standard deviation are exact.
+
+        Parameters
+        ----------
+        data : a Series, DataFrame, Index or array
+
+        Raises
+        ------
+        TypeError : for anything else
+        """
+        return with_level(cls, read_pandas(data, "UncertainTensor.from_pandas"))
+
+    def _parts(self, inner: Parts) -> Parts:
+        return inner.with_parts(factor=self.factor, sources=self.sources)
 
     def fitted(self, value: Any) -> Any:
         """Return the numbers of an argument, which are those of the value.

@@ -54,11 +54,17 @@ def _holds_number(data: Any) -> bool:
     if isinstance(data, (list, tuple)):
         return any(map(_holds_number, data))
     if isinstance(data, np.ndarray):
-        return data.dtype == object and any(map(_is_number, data.ravel().tolist()))
-    return _is_number(data)
+        return data.dtype == object and any(map(is_number, data.ravel().tolist()))
+    return is_number(data)
 
 
-def _is_number(data: Any) -> bool:
+def is_number(data: Any) -> bool:
+    """Return whether something is a number of uncertainties.
+
+    Parameters
+    ----------
+    data : anything
+    """
     return (type(data).__module__ or "").partition(".")[0] == "uncertainties" and hasattr(data, "nominal_value")
 
 

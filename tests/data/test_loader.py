@@ -576,9 +576,12 @@ def test_rows_of_tensors_are_taken_by_one_index_for_each_batch(monkeypatch: pyte
 
 def test_options_of_processes_may_be_false() -> None:
     assert len(dk.data.DataLoader([1, 2], pin_memory=False, persistent_workers=False)) == 2
-    with pytest.raises(ValueError, match="pin_memory must be False, since workers end with an iteration; found True"):
+    with pytest.raises(
+        ValueError,
+        match="pin_memory must be False, found True: there is no device that copies from pinned memory; leave it out",
+    ):
         dk.data.DataLoader([1, 2], pin_memory=True)
     with pytest.raises(
-        ValueError, match="persistent_workers must be False, since workers end with an iteration; found True"
+        ValueError, match="persistent_workers must be False, found True: workers end with an iteration; leave it out"
     ):
         dk.data.DataLoader([1, 2], persistent_workers=True)

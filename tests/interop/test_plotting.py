@@ -10,8 +10,8 @@ import numpy as np
 import pytest
 
 from dispatchkit.errors import UnitError
-from dispatchkit.interop.plotting import errorbar
-from dispatchkit.types import MaskedTensor, MetadataTensor, NamedTensor, QuantityTensor, UncertainTensor
+from dispatchkit.interop.plotting import boxplot, errorbar, hist, imshow
+from dispatchkit.types import MaskedTensor, MetadataTensor, NamedTensor, QuantityTensor, UncertainTensor, Unit
 from dispatchkit.types.plotting import Converter, drawn
 
 NAN = float("nan")
@@ -74,7 +74,7 @@ def test_error_bars_of_a_nested_array_are_its_deviations_in_the_unit_of_the_axis
 
 
 def ends_of(bars: Any) -> list[list[float]]:
-    return [segment[:, 1].tolist() for segment in bars[2][0].get_segments()]
+    return [segment[:, 1].tolist() for segment in bars[2][0].get_segments() if np.size(segment)]
 
 
 def test_error_bars_that_are_given_are_converted_as_differences() -> None:
@@ -119,8 +119,65 @@ def test_every_nesting_is_drawn_alike(method: str) -> None:
 
 def test_names_and_metadata_around_numbers_are_left_out() -> None:
     x = MetadataTensor(NamedTensor([1.0, 2.0], "time"), {"place": "here"})
-    assert type(x.to_numpy()) is np.ndarray
+    assert isinstance(x.to_numpy(), np.ndarray)
     np.testing.assert_array_equal(new_axes().plot(x)[0].get_ydata(orig=False), [1.0, 2.0])
+
+
+def test_arrays_for_plots_know_the_unit_in_every_part_and_what_is_missing() -> None:
+    numbers = nested().to_numpy()
+    assert numbers.tolist() == [1.0, None, 5.0]
+    for part in (numbers, numbers[:1], numbers.data[0], np.reshape(numbers.data, (3, 1)).T):
+        np.testing.assert_array_equal(drawn(part).in_unit(Unit("m")).numbers, 1000 * np.asarray(part))
+    objects = np.asarray(QuantityTensor([1.0, 2.0], "km"), dtype=object)
+    np.testing.assert_array_equal(Converter().convert(objects, Unit("m"), None), [1000.0, 2000.0])
+    assert Converter().default_units(objects, None) == Unit("km")
+
+
+def test_histograms_are_in_the_unit_of_the_axis_and_leave_out_what_is_missing() -> None:
+    axes = new_axes()
+    counts, edges, _ = axes.hist(nested(), bins=2)
+    np.testing.assert_allclose(edges, [1.0, 3.0, 5.0])
+    counts, edges, _ = axes.hist(nested().data.data.to("m"), bins=QuantityTensor([0.0, 2000.0, 6000.0], "m"))
+    assert (counts.tolist(), edges.tolist(), axes.get_xlabel()) == ([1, 1], [0.0, 2.0, 6.0], "km")
+    counts, _, _ = hist(new_axes(), [nested(), QuantityTensor([1000.0, 1000.0], "m")], bins=[0.0, 2.0, 6.0])
+    assert np.asarray(counts).tolist() == [[1, 1], [2, 0]]
+    with pytest.raises(UnitError, match="'s' and 'km' measure different things"):
+        hist(axes, [nested(), QuantityTensor([1.0], "s")])
+
+
+def test_boxes_are_in_the_unit_of_the_axis_and_leave_out_what_is_missing() -> None:
+    axes = new_axes()
+    parts = boxplot(axes, [nested(), QuantityTensor([1000.0, 2000.0, 3000.0], "m")])
+    assert [line.get_ydata()[0] for line in parts["medians"]] == [3.0, 2.0]
+    assert axes.get_ylabel() == "km"
+    axes = new_axes()
+    boxplot(axes, nested(), orientation="horizontal")
+    assert axes.get_xlabel() == "km"
+    assert new_axes().boxplot(nested())["medians"][0].get_ydata()[0] == 3.0
+
+
+def test_images_have_gaps_names_at_the_axes_and_the_unit_at_the_bar_of_colours() -> None:
+    axes = new_axes()
+    heights = QuantityTensor(MaskedTensor(UncertainTensor([[1.0, 2.0]], 0.1), [[True, False]]), "m")
+    image = imshow(axes, NamedTensor(heights, ("y", "x")))
+    assert image.get_array().tolist() == [[1.0, None]]
+    assert (axes.get_xlabel(), axes.get_ylabel()) == ("x", "y")
+    assert axes.get_figure().axes[1].get_ylabel() == "m"
+    assert new_axes().imshow(heights.to_numpy()).get_array().tolist() == [[1.0, None]]
+
+
+def test_bars_points_and_error_bars_of_matplotlib_are_converted_and_gaps_stay() -> None:
+    axes, km = new_axes(), nested().data.data
+    bars = axes.bar(["a", "b", "c"], km, yerr=QuantityTensor([100.0, 100.0, 100.0], "m"))
+    np.testing.assert_array_equal([bar.get_height() for bar in bars], [1.0, NAN, 5.0])
+    assert [tick.get_text() for tick in axes.get_xticklabels()] == ["a", "b", "c"]
+    drawn_bars = axes.errorbar([0.0, 1.0, 2.0], km.to("m"), yerr=QuantityTensor(500.0, "m"))
+    np.testing.assert_allclose(drawn_bars[0].get_ydata(orig=False), [1.0, NAN, 5.0])
+    np.testing.assert_allclose(ends_of(drawn_bars)[0], [0.5, 1.5])
+    points = axes.scatter([0.0, 1.0, 2.0], km.to("m"), c=km.to_numpy())
+    np.testing.assert_allclose(points.get_offsets()[::2], [[0.0, 1.0], [2.0, 5.0]])
+    axes.yaxis.set_units(Unit("m"))
+    np.testing.assert_allclose(drawn_bars[0].get_ydata(orig=False), [1000.0, NAN, 5000.0])
 
 
 def test_limits_of_an_axis_are_quantities_of_which_one_may_be_left_out() -> None:

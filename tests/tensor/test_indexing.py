@@ -202,6 +202,10 @@ def test_the_truth_of_several_elements_is_ambiguous(shape: tuple[int, ...]) -> N
 def test_a_floating_tensor_is_no_index() -> None:
     with pytest.raises(TypeError, match="only integers of one element can be an index, not a Tensor of float64"):
         operator.index(dk.tensor(1.0))
+    with pytest.raises(
+        TypeError, match=r"where a list is to be multiplied, make it an array: dk.asarray\(values\) \* x$"
+    ):
+        operator.mul([1.0, 2.0], dk.tensor(3.0))
 
 
 def test_an_integer_tensor_indexes_lists() -> None:

@@ -13,7 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import dispatchkit as dk
-from dispatchkit.types import MaskedTensor
+from dispatchkit.types import MaskedTensor, NamedTensor, QuantityTensor
 
 x: Any = MaskedTensor([1.0, -5.0, 4.0], [True, False, True])
 matrix: Any = MaskedTensor([[1.0, 2.0], [3.0, 4.0]], [[True, False], [True, True]])
@@ -393,11 +393,11 @@ def test_places_and_sets_leave_out_what_is_missing() -> None:
 def test_the_distinct_elements_end_with_one_that_is_missing() -> None:
     x = MaskedTensor([[3, 1], [5, 7]], [[True, True], [False, False]])
     values, indices, inverse, counts = dk.unique_all(x)
-    assert values.to_masked_array().tolist() == [1, 3, None]
+    assert values.to_numpy_ma().tolist() == [1, 3, None]
     assert (indices.tolist(), inverse.tolist(), counts.tolist()) == ([1, 0, 2], [[1, 0], [2, 2]], [1, 1, 2])
-    assert dk.unique_values(MaskedTensor([2, 2])).to_masked_array().tolist() == [2]
+    assert dk.unique_values(MaskedTensor([2, 2])).to_numpy_ma().tolist() == [2]
     union: Any = np.union1d(x, [3, 9])
-    assert union.to_masked_array().tolist() == [1, 3, 9, None]
+    assert union.to_numpy_ma().tolist() == [1, 3, 9, None]
     assert np.unique(x, return_counts=True)[1].tolist() == [1, 1, 2]
     assert dk.unique_inverse(x).inverse_indices.tolist() == [[1, 0], [2, 2]]
 
@@ -405,7 +405,7 @@ def test_the_distinct_elements_end_with_one_that_is_missing() -> None:
 def test_the_median_of_nothing_is_missing() -> None:
     x = MaskedTensor(np.zeros((0, 3), np.int8))
     assert not dk.median(x).valid
-    assert dk.median(x, axis=0).to_masked_array().tolist() == [None] * 3
+    assert dk.median(x, axis=0).to_numpy_ma().tolist() == [None] * 3
     assert dk.quantile(x, 0.3, axis=0, keepdims=True).shape == (1, 3)
 
 
@@ -416,7 +416,51 @@ def test_arrays_of_pandas_come_back_with_what_is_missing() -> None:
         assert back.dtype == array.dtype
         assert back.isna().tolist() == [False, True]
         assert back[0] == array[0]
-    with pytest.raises(ValueError, match=r"^to_pandas: an array of pandas has one axis, and this one 2$"):
-        MaskedTensor([[1]]).to_pandas()
-    with pytest.raises(TypeError, match=r"^to_pandas: pandas has no array of complex128 with missing elements; write"):
+    with pytest.raises(
+        ValueError, match=r"^MaskedTensor.to_pandas: data of pandas have one axis or two, and this.* 0$"
+    ):
+        MaskedTensor(1).to_pandas()
+    with pytest.raises(TypeError, match=r"^MaskedTensor.to_pandas: pandas has no array of complex128 with missing"):
         MaskedTensor([1j]).to_pandas()
+
+
+def test_histograms_count_what_is_there() -> None:
+    x = MaskedTensor([1.0, 2.0, 99.0, 4.0], [True, True, False, True])
+    for array in (
+        x,
+        NamedTensor(x, "t"),
+        NamedTensor(MaskedTensor([[1.0, 2.0], [99.0, 4.0]], x.valid.reshape(2, 2)), ("a", "b")),
+    ):
+        counts, edges = np.histogram(array, 3, weights=array)
+        assert (counts.tolist(), edges.tolist()) == ([1, 2, 4], [1, 2, 3, 4])
+    assert (
+        np.histogram(x, [0.0, 2.0, 9.0], weights=MaskedTensor([1.0, 1, 1, 1], [False, True, True, True]))[0].sum() == 2
+    )
+    assert np.histogram_bin_edges(x, 1).tolist() == [1, 4]
+    assert np.histogram2d(x, [0.0, 1.0, 2.0, 3.0], 2)[0].tolist() == [[2, 0], [0, 1]]
+    assert np.histogramdd(MaskedTensor([[1.0, 2.0], [5.0, 9.0]], [[True, True], [True, False]]), 1)[0].tolist() == [[1]]
+    with pytest.raises(ValueError, match="`bins` must not have missing elements"):
+        np.histogram(x, x)
+
+
+@pytest.mark.parametrize("method", ["auto", "sturges", "fd"])
+def test_the_number_of_bins_is_estimated_as_numpy_estimates_it_of_what_is_there(method: str) -> None:
+    numbers = np.random.default_rng(0).normal(size=60)
+    valid = numbers < 1
+    expected = np.histogram(numbers[valid], method)
+    for wrap in (lambda x: x, lambda x: QuantityTensor(x, "m"), lambda x: NamedTensor(QuantityTensor(x, "m"), "t")):
+        counts, edges = np.histogram(wrap(MaskedTensor(numbers, valid)), method)
+        assert counts.tolist() == expected[0].tolist()
+        np.testing.assert_allclose(getattr(edges, "magnitude", edges), expected[1])
+    with pytest.raises(TypeError, match="number of bins is not supported for weighted data"):
+        np.histogram(MaskedTensor(numbers), method, weights=numbers)
+
+
+def test_numbers_are_counted_and_sorted_into_bins_where_they_are_there() -> None:
+    x = MaskedTensor([0, 2, 9], [True, True, False])
+    assert dk.bincount(x).tolist() == np.bincount(NamedTensor(x, "t")).tolist() == [1, 0, 1]
+    weights = MaskedTensor([1.0, 2.0, 4.0], [False, True, True])
+    assert (dk.bincount(x, weights).tolist(), np.bincount([0, 1, 1], weights).tolist()) == ([0, 0, 2], [0, 6])
+    assert np.digitize(x, [0, 1]).tolist() == [1, 2, None]
+    with pytest.raises(dk.NoImplementationError, match="what is missing has no place in an order"):
+        np.digitize([1], x)

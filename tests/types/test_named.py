@@ -335,7 +335,7 @@ def test_xarray_takes_and_gives_arrays_with_names() -> None:
 
 
 def test_plots_take_named_arrays() -> None:
-    assert type(x.to_numpy()) is np.ndarray
+    assert isinstance(x.to_numpy(), np.ndarray)
     matplotlib = pytest.importorskip("matplotlib")
     matplotlib.use("Agg")
     pyplot = pytest.importorskip("matplotlib.pyplot")

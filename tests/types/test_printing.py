@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
+from dataclasses import dataclass, field
 from itertools import combinations
 from typing import Any
 
@@ -226,8 +227,74 @@ def test_a_structure_is_a_picture_of_the_matrix() -> None:
     html = QuantityTensor(DiagonalTensor([1.0, 0.0, 2.0]), "m")._repr_html_()
     assert html.count("fill-opacity") == 2
     assert "<pre>DiagonalTensor([1., 0., 2.])</pre>" in html
-    assert "<svg" not in DiagonalTensor(dk.ones(200))._repr_html_()
     assert "&lt;" in MetadataTensor([1.0], {"a": "<b>"})._repr_html_()
+
+
+def squares(x: Any) -> list[tuple[float, float]]:
+    """Return where the squares of a picture are, from left to right."""
+    return [(float(a), float(b)) for a, b in re.findall(r'<rect x="([\d.]+)" y="([\d.]+)"', x._repr_html_())]
+
+
+@pytest.mark.parametrize("n", [65, 1024, 2048])
+def test_a_larger_structure_is_a_picture_of_blocks(n: int) -> None:
+    assert squares(ScalarTensor(n, 2.0)) == [(4.0 * i, 4.0 * i) for i in range(32)]
+    html = QuantityTensor(ScalarTensor(n, 2.0), "m")._repr_html_()
+    assert 'aria-label="sizes of 32×32 blocks of elements"' in html
+
+
+def test_blocks_of_a_picture_show_where_a_large_matrix_is_zero() -> None:
+    corner = SparseTensor.coo([1.0], [2999], [0], shape=(3000, 3000))
+    assert squares(corner) == [(0.0, 124.0)]
+    tall = KroneckerTensor(dk.ones((60, 1)), dk.asarray([[0.0] * 50, [1.0] * 50]))
+    assert tall.shape == (120, 50)
+    assert {x for x, _ in squares(tall)} == {round(i * 128 * 50 / 120 / 32, 1) for i in range(32)}
+    assert "<svg" not in DiagonalTensor(dk.ones(10_001))._repr_html_()
+
+
+def test_a_picture_makes_nothing_dense_that_is_large() -> None:
+    @dk.array_type(fallback=dk.fallback.dense)
+    class Ones:
+        def __init__(self, n: int) -> None:
+            self.n, self.shape, self.dtype = n, (n, n), np.dtype(float)
+
+        def to_dense(self) -> Any:
+            return dk.ones(self.shape)
+
+    assert len(squares(Ones(100))) == 32 * 32
+    with dk.densify(on="error"):
+        assert "<svg" not in Ones(2000)._repr_html_()
+    assert "<svg" not in Ones(2000)._repr_html_()
+
+
+@dk.array_type(fallback=dk.fallback.dense)
+@dataclass
+class Outer:
+    left: Any
+    right: Any
+    note: str = field(default="", repr=False)
+
+    def to_dense(self) -> Any:
+        return dk.outer(self.left, self.right)
+
+
+def test_dataclasses_print_their_fields_and_cut_long_ones() -> None:
+    assert repr(Outer(dk.ones(2), QuantityTensor([1.0], "m"))) == (
+        "Outer(left=tensor([1., 1.]), right=QuantityTensor([1.], 'm'))"
+    )
+    long = Outer(dk.arange(300.0), dk.ones(4))
+    text = "tensor([  0.,   1.,   2., ..., 297., 298., 299.])"
+    assert repr(long) == f"Outer(left={text}, right=tensor([1., 1., 1., 1.]))"
+    assert repr(QuantityTensor(long, "m")) == f"QuantityTensor({long!r}, 'm')"
+
+
+def test_fields_of_types_are_a_table_with_a_table_for_each_array() -> None:
+    html = Outer(dk.ones(2), QuantityTensor([1.5], "m"))._repr_html_()
+    assert re.findall("<th>(.*?)</th>", html) == ["left", "right"]
+    assert html.count("<table>") == 3
+    assert "in m" in html
+    inner = Outer(Outer(dk.ones(1), "<b>"), 3)
+    assert re.findall("<th>(.*?)</th>", inner._repr_html_()) == ["left", "left", "right", "right"]
+    assert "<code>&#x27;&lt;b&gt;&#x27;</code>" in inner._repr_html_()
 
 
 def test_arrays_in_transformations_print() -> None:

@@ -131,7 +131,7 @@ def test_masked_arrays_of_numpy_keep_their_masks() -> None:
     assert MaskedTensor(x, [False, True]).valid.tolist() == [False, False]
     assert MaskedTensor([x, x]).valid.tolist() == [[True, False], [True, False]]
     assert MaskedTensor([1.0, np.ma.masked]).valid.tolist() == [True, False]
-    assert MaskedTensor(x).to_masked_array().tolist() == [1, None]
+    assert MaskedTensor(x).to_numpy_ma().tolist() == [1, None]
 
 
 def test_nullable_arrays_of_pandas_keep_what_is_missing() -> None:

@@ -167,7 +167,10 @@ def check_types(path: str, args: Sequence[Any], kwargs: Mapping[str, Any], given
     known = {argument.name for overload in overloads for argument in overload} | IGNORED_NAMES | SYNONYMS.keys()
     for keyword in kwargs:
         if keyword not in known:
-            raise TypeError(f"{name}() got an unexpected keyword argument {keyword!r}")
+            cure = ""
+            if keyword == "out":
+                cure = f"; there is no out: assign the result, as in out[...] = {name}(...)"
+            raise TypeError(f"{name}() got an unexpected keyword argument {keyword!r}{cure}")
     if len(overloads) == 1:
         for place, argument in enumerate(overloads[0]):
             value = given.get(argument.name)

@@ -74,7 +74,7 @@ def array_type(protocol: Registering, declaration: Declaration) -> Callable[[T],
                         f"array_type: {type_name(cls)} takes no attributes; use register_type({type_name(cls)}, ...)"
                     ) from error
             count_dense(protocol, cls)
-            _compare_elementwise(protocol, cls)
+            _take_the_place_of_generated(protocol, cls)
             protocol.surface.install(cls, keep=instance_attributes(cls))
             if types.base is not None:
                 _derive_attributes(protocol, cls)
@@ -132,14 +132,26 @@ def repr_of_fields(protocol: Registering) -> Callable[[Any], str]:
     @recursive_repr()
     def __repr__(self: Any) -> str:  # noqa: N807  # as Python calls it
         """Return the type with its fields, each on its own line where one takes several."""
-        names = [name for name in protocol.types.field_names(type(self)) if hasattr(self, name)]
-        shown = [f"{_parameter_name(type(self), name)}={_shown(getattr(self, name))}" for name in names]
+        shown = [f"{label}={_shown(getattr(self, name))}" for name, label in shown_fields(protocol, self)]
         if not any("\n" in text for text in shown):
             return f"{type(self).__name__}({', '.join(shown)})"
         lines = [indent(f"{text},", "    ") for text in shown]
         return "\n".join([f"{type(self).__name__}(", *lines, ")"])
 
     return __repr__
+
+
+def shown_fields(protocol: Registering, x: Any) -> list[tuple[str, str]]:
+    """Return the fields that a type prints, each with the parameter of the constructor that it holds.
+
+    Parameters
+    ----------
+    protocol : the protocol
+    x : an instance
+    """
+    hidden = {name for name, one in getattr(type(x), "__dataclass_fields__", {}).items() if not one.repr}
+    names = [name for name in protocol.types.field_names(type(x)) if name not in hidden and hasattr(x, name)]
+    return [(name, _parameter_name(type(x), name)) for name in names]
 
 
 SHOWN = 3  # members at each end of a long sequence
@@ -163,16 +175,22 @@ def _parameter_name(cls: type, field: str) -> str:
     return field
 
 
-def _compare_elementwise(protocol: Registering, cls: type) -> None:
-    """Replace the `==` that `dataclass` has written by the elementwise one, and its hash by the identity."""
-    owner = next(ancestor for ancestor in cls.__mro__ if "__eq__" in ancestor.__dict__)
-    code = getattr(inspect.unwrap(owner.__dict__["__eq__"]), "__code__", None)
-    member = protocol.surface.members.get("__eq__")
-    # The code of a method that `dataclasses` has written has this function in its name.
-    if member is None or code is None or not code.co_qualname.startswith("__create_fn__."):
-        return
-    for name, value in (("__eq__", member.value), ("__hash__", object.__hash__)):
+def _take_the_place_of_generated(protocol: Registering, cls: type) -> None:
+    """Replace the `==` that `dataclass` has written by the elementwise one, its hash by the identity, and its repr."""
+    members = protocol.surface.members
+    written: list[str] = [name for name in ("__eq__", "__repr__") if name in members and _is_generated(cls, name)]
+    replacing: dict[str, Any] = {name: members[name].value for name in written}
+    if "__eq__" in replacing:
+        replacing["__hash__"] = object.__hash__
+    for name, value in replacing.items():
         setattr(cls, name, value)
+
+
+def _is_generated(cls: type, name: str) -> bool:
+    """Return whether `dataclasses` has written a method, whose code then has their function in its name."""
+    owner = next(ancestor for ancestor in cls.__mro__ if name in ancestor.__dict__)
+    code = getattr(inspect.unwrap(owner.__dict__[name]), "__code__", None)
+    return code is not None and code.co_qualname.startswith("__create_fn__.")
 
 
 def check_operators(use: str, protocol: Registering, cls: type, *, foreign: bool = False) -> None:

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from functools import reduce
-from importlib import import_module
 from types import NotImplementedType
 from typing import Any
 
 import numpy as np
+from typing_extensions import deprecated
 
 from dispatchkit import linalg, ops, special
 from dispatchkit.ops.manipulation.shapes import dtype_meant
@@ -15,13 +15,16 @@ from dispatchkit.protocol.fallbacks import fallback
 from dispatchkit.protocol.instance import tensor_protocol
 from dispatchkit.protocol.kinds import kinds
 from dispatchkit.protocol.steps import decline
-from dispatchkit.tensor.conversion import dense_form
+from dispatchkit.tensor.numpy_histograms import elements_of
 from dispatchkit.tensor.printing import Format, Places, Texts, Written, written
+from dispatchkit.types.exchange.parts import Parts, with_level
+from dispatchkit.types.exchange.quantities import OF_ASTROPY_MEANT, read_object
+from dispatchkit.types.exchange.reading import as_array
+from dispatchkit.types.exchange.tables import read_pandas, read_polars
 from dispatchkit.types.levels import (
     MOVING,
     Wrapper,
     arguments,
-    as_array,
     is_simple_key,
     level,
     list_parts,
@@ -112,17 +115,82 @@ class MaskedTensor(Wrapper):
         """
         return with_value(self, value)
 
-    def to_masked_array(self) -> Any:
-        """Return a masked array of `numpy.ma`, a copy; what the types inside have besides numbers must not be lost.
+    @classmethod
+    def from_numpy_ma(cls, array: Any) -> Any:
+        """Return a masked array of `numpy.ma`, whose memory is shared; its fill value is left out.
+
+        Parameters
+        ----------
+        array : `numpy.ma.MaskedArray`
+
+        Raises
+        ------
+        TypeError : for anything else
 
         Examples
         --------
-        >>> import dispatchkit as dk
-        >>> dk.types.MaskedTensor([1.0, 2.0], [True, False]).to_masked_array().tolist()
-        [1.0, None]
+        >>> import dispatchkit as dk, numpy as np
+        >>> dk.types.MaskedTensor.from_numpy_ma(np.ma.array([1, 2], mask=[False, True]))
+        MaskedTensor([1, --])
         """
-        numbers = np.array(dense_form(self.data).numpy(), copy=True)
-        return np.ma.array(numbers, mask=~dense_form(self.valid).numpy())
+        if not isinstance(array, np.ma.MaskedArray):
+            raise TypeError(
+                f"MaskedTensor.from_numpy_ma: array must be a numpy.ma.MaskedArray, not a {type(array).__name__}"
+            )
+        return with_level(cls, as_array(array))
+
+    @classmethod
+    def from_pandas(cls, data: Any) -> Any:
+        """Return data of pandas, in which NaN is missing as it is in pandas; ``attrs["units"]`` makes a quantity of it.
+
+        Labels and other attributes are left out; `MetadataTensor.from_pandas` keeps them, `NamedTensor.from_pandas`
+        the names of index and columns.
+
+        Parameters
+        ----------
+        data : a Series, DataFrame, Index or array of numbers, booleans, or numbers of the library uncertainties
+
+        Raises
+        ------
+        TypeError : for anything else
+        UnitError : if ``attrs["units"]`` is no unit
+        """
+        return with_level(cls, read_pandas(data, "MaskedTensor.from_pandas"))
+
+    @classmethod
+    def from_polars(cls, data: Any) -> Any:
+        """Return data of polars, in which null is missing, and NaN is a number; names are left out.
+
+        `MetadataTensor.from_polars` keeps the names.
+
+        Parameters
+        ----------
+        data : a Series or DataFrame of numbers or booleans
+
+        Raises
+        ------
+        TypeError : for anything else
+        """
+        return with_level(cls, read_polars(data, "MaskedTensor.from_polars"))
+
+    @classmethod
+    def from_astropy(cls, data: Any) -> Any:
+        """Return a `Masked` array or quantity, a masked column, or `NDData` of astropy, all that it has with it.
+
+        Parameters
+        ----------
+        data : of astropy
+
+        Raises
+        ------
+        TypeError : for anything else
+        """
+        return with_level(cls, read_object("astropy", data, "MaskedTensor.from_astropy", OF_ASTROPY_MEANT))
+
+    @deprecated("MaskedTensor.to_masked_array is called to_numpy_ma")
+    def to_masked_array(self) -> Any:
+        """Return a masked array of `numpy.ma`: the old name of `to_numpy_ma`."""
+        return self.to_numpy_ma()
 
     def to_dense(self) -> Any:
         """Raise: what is missing has no value.
@@ -136,27 +204,6 @@ class MaskedTensor(Wrapper):
     def without_nan(self) -> MaskedTensor:
         """Return the array with what is NaN missing, too."""
         return MaskedTensor(self.data, self.valid & ~ops.isnan(_numbers(self.data)))
-
-    def to_pandas(self) -> Any:
-        """Return an array of pandas that says what is missing, of one axis: a copy, of ``Int64``, ``boolean`` or such.
-
-        Raises
-        ------
-        ValueError : if there are several axes, or none
-        TypeError : for what pandas has no such array of: complex numbers and half precision
-        """
-        if self.ndim != 1:
-            raise ValueError(f"to_pandas: an array of pandas has one axis, and this one {self.ndim}")
-        arrays = import_module("pandas.arrays")
-        makers = {"b": arrays.BooleanArray, "i": arrays.IntegerArray, "u": arrays.IntegerArray}
-        if self.dtype in (np.float32, np.float64):
-            makers["f"] = arrays.FloatingArray
-        if self.dtype.kind not in makers:
-            raise TypeError(
-                f"to_pandas: pandas has no array of {self.dtype} with missing elements; write x.astype(dtype)"
-            )
-        masked = self.to_masked_array()
-        return makers[self.dtype.kind](np.asarray(masked.data), np.ma.getmaskarray(masked))
 
     def item(self) -> Any:
         """Return the one element as a Python number.
@@ -207,6 +254,14 @@ class MaskedTensor(Wrapper):
         if not self.valid.all():
             return None
         return self.data.tolist()
+
+    def __elements__(self) -> tuple[Any, Any]:
+        """Return what histograms count: the data, and which are there."""
+        vector, _ = elements_of(self.data)
+        return vector, ops.reshape(self.valid, (-1,))
+
+    def _parts(self, inner: Parts) -> Parts:
+        return inner.with_parts(valid=self.valid)
 
     def _drawn(self, inner: Drawn) -> Drawn:
         return inner.without(~drawn(self.valid).numbers)

@@ -8,7 +8,7 @@ from dispatchkit import ops
 from dispatchkit.protocol.instance import tensor_protocol
 from dispatchkit.protocol.steps import decline
 from dispatchkit.tensor import Tensor
-from dispatchkit.types.masked.array import MaskedTensor, parts, with_value
+from dispatchkit.types.masked.array import MaskedTensor, parts, safe, with_value
 from dispatchkit.types.rules import implements, implements_each
 
 
@@ -73,3 +73,23 @@ def unique_inverse_masked(x: MaskedTensor, /) -> Any:
     found = unique_all_masked(x)
     result = ops.unique_inverse(found.values.data)
     return result._replace(values=found.values, inverse_indices=found.inverse_indices)
+
+
+@implements(ops.bincount, MaskedTensor)
+def bincount_masked(x: Any, /, weights: Any = None, minlength: int = 0) -> Any:
+    """Count what is there."""
+    if weights is None:
+        return ops.bincount(x.data[x.valid], minlength=minlength)
+    if x.shape != weights.shape:
+        return decline("weights are of the shape of what is counted")
+    (data, known), (shares, there) = parts(x), parts(weights)
+    both = known & there
+    return ops.bincount(data[both], shares[both], minlength)
+
+
+@implements(ops.searchsorted, MaskedTensor)
+def searchsorted_masked(x1: Any, x2: Any, /, *, side: Any = "left", sorter: Any = None) -> Any:
+    """Return the places of what is there."""
+    if any(isinstance(x, MaskedTensor) for x in (x1, sorter)):
+        return decline("what is missing has no place in an order; write x.filled(value)")
+    return MaskedTensor(ops.searchsorted(x1, safe(ops.searchsorted, x2), side=side, sorter=sorter), ops.clone(x2.valid))

@@ -204,6 +204,12 @@ def searchsorted_named(x1: Any, x2: NamedTensor, /, *, side: Any = "left", sorte
     return with_names(ops.searchsorted(inside(x1), x2.data, side=side, sorter=inside(sorter)), x2.names)
 
 
+@implements(ops.bincount, NamedTensor)
+def bincount_named(x: Any, /, weights: Any = None, minlength: int = 0) -> Any:
+    """Count without names: the axis of the result is of numbers."""
+    return ops.bincount(inside(x), inside(weights), minlength)
+
+
 @implements(ops.interp)
 def interp_named(
     x: NamedTensor, points: Any, values: Any, /, *, left: Any = None, right: Any = None, period: Any = None

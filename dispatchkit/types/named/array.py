@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from importlib import import_module
 from typing import Any
 
 from dispatchkit import ops
 from dispatchkit.protocol.fallbacks import fallback
 from dispatchkit.protocol.instance import tensor_protocol
-from dispatchkit.tensor import Tensor
+from dispatchkit.tensor.numpy_histograms import elements_of
 from dispatchkit.tensor.printing import Written
-from dispatchkit.types.levels import Wrapper, as_array, level, map_results
+from dispatchkit.types.exchange.labels import read_xarray, warn_of_coordinates
+from dispatchkit.types.exchange.parts import Parts
+from dispatchkit.types.exchange.reading import as_array
+from dispatchkit.types.exchange.tables import names_of_pandas, read_pandas
+from dispatchkit.types.levels import Wrapper, level, map_results
 
 Names = tuple[str, ...]
 
@@ -207,7 +210,10 @@ class NamedTensor(Wrapper):
 
     @classmethod
     def from_xarray(cls, array: Any) -> Any:
-        """Return what an xarray `DataArray` holds, with the names of its dimensions and without its coordinates.
+        """Return what an xarray `DataArray` holds, with the names of its dimensions.
+
+        Quantities of Pint and astropy inside keep their units. Attributes and name are left out, and coordinates with a
+        warning: `MetadataTensor.from_xarray` keeps all of them.
 
         Parameters
         ----------
@@ -217,29 +223,34 @@ class NamedTensor(Wrapper):
         ------
         TypeError : if it is no `DataArray`, or the name of a dimension is no text
         """
-        if not hasattr(array, "dims") or not hasattr(array, "coords") or not hasattr(array, "data"):
-            raise TypeError(f"NamedTensor.from_xarray: array must be an xarray.DataArray, not a {type(array).__name__}")
-        return cls(array.data, array.dims)
+        inner, names = read_xarray(array, "NamedTensor.from_xarray")
+        warn_of_coordinates(array, "NamedTensor.from_xarray")
+        return cls(inner, names)
 
-    def to_xarray(self) -> Any:
-        """Return an xarray `DataArray` with the names as dimensions, which shares the memory of a NumPy array inside.
+    @classmethod
+    def from_pandas(cls, data: Any) -> Any:
+        """Return data of pandas with the names of its index and columns: ``"index"`` and ``"columns"`` by default.
 
-        Other types inside, such as quantities, become its `data` as they are.
+        Missing elements and the unit in ``attrs["units"]`` are kept; labels are left out, which
+        `MetadataTensor.from_pandas` keeps.
+
+        Parameters
+        ----------
+        data : a Series or DataFrame of numbers or booleans
 
         Raises
         ------
-        AutogradError : if the array inside requires a gradient; detach it
-        ImportError : without xarray
+        TypeError : for anything else
         """
-        try:
-            xarray = import_module("xarray")
-        except ImportError as error:
-            raise ImportError("NamedTensor.to_xarray needs xarray: pip install xarray") from error
-        if isinstance(self.data, Tensor):
-            data = self.data.numpy()
-        else:
-            data = self.data
-        return xarray.DataArray(data, dims=self.names)
+        inner = read_pandas(data, "NamedTensor.from_pandas")
+        return cls(inner, names_of_pandas(data))
+
+    def __elements__(self) -> tuple[Any, Any]:
+        """Return what histograms count, without names."""
+        return elements_of(self.data)
+
+    def _parts(self, inner: Parts) -> Parts:
+        return inner.with_parts(names=self.names)
 
     def _around(self, data: Any) -> NamedTensor:
         """Return an array around new elements whose axes have the same names."""

@@ -1,4 +1,4 @@
-"""Units of astropy by the names and sizes of their parts, and the quantities of Pint and astropy taken apart."""
+"""Units of astropy by the names and sizes of their parts."""
 
 from __future__ import annotations
 
@@ -28,11 +28,6 @@ class AstropyPart(NamedTuple):
     power: Fraction
     size: float | None
     bases: Bases
-
-
-def is_of(package: str, value: Any) -> bool:
-    """Return whether a value is an instance of a class of a package, which is not imported for that."""
-    return any((cls.__module__ or "").partition(".")[0] == package for cls in type(value).__mro__)
 
 
 def parts_of_astropy(unit: Any) -> list[AstropyPart]:
@@ -77,26 +72,3 @@ def _bases(unit: Any) -> Bases:
 
 def _exact(power: Any) -> Fraction:
     return Fraction(power).limit_denominator(1000)
-
-
-def split_quantity(data: Any) -> tuple[Any, Any]:
-    """Return the numbers of a quantity of Pint or astropy and their unit there; anything else as it is, with None.
-
-    Parameters
-    ----------
-    data : anything
-    """
-    if hasattr(data, "magnitude") and hasattr(data, "units") and is_of("pint", data):
-        return data.magnitude, data.units
-    if hasattr(data, "value") and hasattr(data, "unit") and is_of("astropy", data):
-        value, unit = data.value, data.unit
-        scale = getattr(unit, "scale", 1)
-        if scale != 1:
-            return value * scale, type(unit)(1, unit.bases, unit.powers)
-        return value, unit
-    return data, None
-
-
-def has_quantities(data: Any) -> bool:
-    """Return whether data are a list or tuple with a quantity of Pint or astropy in it."""
-    return isinstance(data, (list, tuple)) and any(split_quantity(member)[1] is not None for member in data)

@@ -22,10 +22,14 @@ from dispatchkit.tensor import Tensor
 from dispatchkit.tensor.conversion import dense_form
 from dispatchkit.tensor.printing import Written
 from dispatchkit.tree import container_items, leaves, map_leaves
-from dispatchkit.types.levels import MOVING, Wrapper, arguments, as_array, is_simple_key, level, map_results
+from dispatchkit.types.exchange.libraries import is_of
+from dispatchkit.types.exchange.parts import Parts, with_level
+from dispatchkit.types.exchange.quantities import OF_ASTROPY_MEANT, read_object
+from dispatchkit.types.exchange.reading import as_array
+from dispatchkit.types.exchange.tables import read_pandas
+from dispatchkit.types.levels import MOVING, Wrapper, arguments, is_simple_key, level, map_results
 from dispatchkit.types.plotting import Drawn
 from dispatchkit.types.units.laws import ASSIGNING, BY_ARGUMENTS, IN_ONE_UNIT, KEPT, Law, QuantityCall, law_of
-from dispatchkit.types.units.of_astropy import has_quantities, is_of, split_quantity
 from dispatchkit.types.units.unit import ONE, UNCHANGED, Rescaling, Unit
 
 DEVICES = ("cpu", "cuda", "gpu", "mps", "tpu", "xpu", "meta")
@@ -91,12 +95,7 @@ class QuantityTensor(Wrapper):
     unit: Unit
 
     def __init__(self, data: Any, unit: Any = None) -> None:
-        if has_quantities(data):
-            data = ops.stack([QuantityTensor(member) for member in data])
-        data, known = split_quantity(data)
         data = as_array(data)
-        if known is not None:
-            data = times_unit(data, Unit(known))
         if isinstance(data, QuantityTensor):
             if unit is None:
                 data, unit = data.data, data.unit
@@ -105,6 +104,52 @@ class QuantityTensor(Wrapper):
         elif unit is None:
             unit = ONE
         self.data, self.unit = data, Unit(unit)
+
+    @classmethod
+    def from_pint(cls, data: Any) -> Any:
+        """Return a quantity of Pint; masked and uncertain numbers in it, and a `Measurement`, stay what they are.
+
+        Parameters
+        ----------
+        data : a quantity, or a list of them
+
+        Raises
+        ------
+        TypeError : for anything else
+        UnitError : for a unit that is not known here, such as a logarithmic one
+        """
+        return with_level(cls, read_object("pint", data, "QuantityTensor.from_pint", "a Quantity of Pint"))
+
+    @classmethod
+    def from_astropy(cls, data: Any) -> Any:
+        """Return a quantity of astropy; the mask of a `Masked` one, and what `NDData` has besides, are kept.
+
+        Parameters
+        ----------
+        data : a `Quantity`, `Masked`, column or `NDData`, or a list of quantities
+
+        Raises
+        ------
+        TypeError : for anything else
+        UnitError : for a unit that is not known here, such as a magnitude of stars
+        """
+        return with_level(cls, read_object("astropy", data, "QuantityTensor.from_astropy", OF_ASTROPY_MEANT))
+
+    @classmethod
+    def from_pandas(cls, data: Any, unit: Any = None) -> Any:
+        """Return data of pandas in the unit that ``attrs["units"]`` says, with what is missing in them.
+
+        Parameters
+        ----------
+        data : a Series, DataFrame, Index or array of numbers, or of numbers of the library uncertainties
+        unit : of data that have none
+
+        Raises
+        ------
+        TypeError : for anything else
+        UnitError : if there is a unit, and another one is given
+        """
+        return cls(read_pandas(data, "QuantityTensor.from_pandas"), unit)
 
     @property
     def magnitude(self) -> Any:
@@ -234,6 +279,9 @@ class QuantityTensor(Wrapper):
                 f"that an array: dk.asarray(values) * x"
             )
         return operator.index(self.data)
+
+    def _parts(self, inner: Parts) -> Parts:
+        return inner.with_parts(unit=self.unit)
 
     def _drawn(self, inner: Drawn) -> Drawn:
         return replace(inner, unit=self.unit, convert=_drawn_in)

@@ -14,7 +14,8 @@ from importlib import resources
 from typing import Any, ClassVar, NamedTuple, TypeVar, overload
 
 from dispatchkit.errors import UnitError
-from dispatchkit.types.units.of_astropy import AstropyPart, is_of, parts_of_astropy
+from dispatchkit.types.exchange.libraries import is_of
+from dispatchkit.types.units.of_astropy import AstropyPart, parts_of_astropy
 from dispatchkit.types.units.of_pint import unit_of_pint
 from dispatchkit.types.units.size import UnitSize, size_of
 
@@ -229,6 +230,11 @@ class Unit:
             return f"\\frac{{{style.times.join(above) or 1}}}{{{style.times.join(below)}}}"
         text = style.times.join(above) or ("1" if below else "")
         return style.by.join([text, *below])
+
+    def in_si(self) -> tuple[float, Exponents]:
+        """Return the size in SI base units, and their exponents, those of the radian included."""
+        size, bases = self._base
+        return float(size.value()), bases
 
     def ratio(self, other: Unit) -> Fraction | None:
         """Return how many of another unit this one is, None where that is no rational number, or more is to be done.
