@@ -37,6 +37,8 @@ REFLECTED = {
 # Of which integers make floating-point numbers, or are looked at.
 OTHERWISE_FOR_INTEGERS = frozenset({"truediv", "mod", "pow", "lshift", "rshift"})
 COMPARISONS = {"eq": "eq", "ne": "ne", "lt": "lt", "le": "le", "gt": "gt", "ge": "ge"}
+# Functions of one tensor and further arguments of which one has to be given.
+ASKING = frozenset({"clamp", "clip"})
 OF_ONE = {"neg": "neg", "abs": "abs", "invert": "bitwise_not"}
 
 
@@ -184,7 +186,8 @@ def in_place(cls: Any, name: str, function: Call, plain: Call | None) -> Call:
 
     def method(self: Any, *args: Any, **kwargs: Any) -> Any:
         try:
-            if plain is not None and not kwargs and type(self) is cls and are_plain(cls, self, args):
+            known = plain is not None and not kwargs and type(self) is cls and (args or name not in ASKING)
+            if plain is not None and known and are_plain(cls, self, args):
                 return plain(self, *args)
             return change_by(cast_back, f"{name}_", self, args, kwargs)
         except Exception as error:  # noqa: BLE001  # raised again

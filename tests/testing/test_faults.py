@@ -114,12 +114,12 @@ def shows_the_fault(failure: Failure) -> None:
 
 
 CORRECT: dict[str, tuple[type, Any, dict[str, Any]]] = {
-    "Diag": (Diag, diagonals(Diag), {"closed": CLOSED}),
+    "Diag": (Diag, diagonals(Diag), {"tests": dk.TypeTests(closed=CLOSED)}),
     "ScalarTensor": (ScalarTensor, st.builds(ScalarTensor, st.integers(0, 3), tensors(shape=(), dtype=DTYPES)), {}),
     "Quantity": (
         Quantity,
         st.builds(Quantity, tensors(shape=SHAPES), st.sampled_from([{"m": 1}, {"s": 1}, {}])),
-        {"refuses": (UnitError,), "metadata": {"unit": expected_unit}},
+        {"tests": dk.TypeTests(refuses=(UnitError,)), "metadata": {"unit": expected_unit}},
     ),
     "MetadataTensor": (
         MetadataTensor,

@@ -15,7 +15,7 @@ import dispatchkit as dk
 # they are kept, the walk through containers, what arguments of functions mean, and how arrays are printed. They have no
 # public names yet.
 NOT_PUBLIC = {
-    *("dense_form", "fit_weights", "scale_covariances", "between"),
+    *("dense_form", "fit_weights", "scale_covariances", "between", "of", "elements_of"),
     *("FieldRule", "rule_of", "container_items", "leaves", "map_leaves", "holds_instances", "dtype_meant"),
     *(
         "Format",

@@ -5,6 +5,7 @@ A stub for the package and one for each of its modules, from the signatures that
 
 from __future__ import annotations
 
+import functools
 import inspect
 import re
 import sys
@@ -108,7 +109,7 @@ def _text(path: str, module: Any, modules: dict[str, ModuleType]) -> str:
         lines |= {
             "import builtins",
             "from dispatchkit import Tensor as PlainTensor",
-            "from typing import Callable, TypeVar",
+            "from typing import Callable, NoReturn, TypeVar",
         }
         lines.add("from dispatchkit.protocol.blocks import Block")
     elif re.search(r"\bTensor\b", body):
@@ -176,8 +177,11 @@ def _methods() -> str:
     text = ""
     for name in sorted(vars(dispatchkit.as_torch.Tensor)):
         value = vars(dispatchkit.as_torch.Tensor)[name]
-        if name in spelling.FUNCTIONS and value is spelling.FUNCTIONS[name]:
-            text += _function(name, value, " " * 4)
+        known = spelling.FUNCTIONS.get(name)
+        if known is not None and inspect.unwrap(value) in (known, getattr(known, "as_method", None)):
+            text += _function(name, known, " " * 4)
+        elif isinstance(getattr(value, "fget", None), functools.partial):
+            text += f"    @property\n    def {name}(self) -> NoReturn: ...  # PyTorch has none\n"
         elif isinstance(value, property) and f"def {name}(" not in TENSOR:
             result = "builtins.bool" if name.startswith("is_") else "Tensor"
             text += f"    @property\n    def {name}(self) -> {result}: ...\n"

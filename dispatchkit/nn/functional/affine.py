@@ -171,6 +171,8 @@ def embedding(xp: Any, x: Tensor, weight: Tensor, /, *, padding_idx: int | None 
     """
     expect(embedding, "weight", shape_of(weight), len(shape_of(weight)) == 2, "(num_embeddings, embedding_dim)")
     padding = padding_row(embedding, padding_idx, weight.shape[0])
+    if not hasattr(x, "dtype"):
+        x = xp.asarray(x)  # a number, as rules of types give it
     _numbers_below(xp, embedding, x, weight.shape[0], f"a weight of shape {shape_of(weight)}")
     rows = xp.reshape(xp.take(weight, xp.reshape(x, (-1,)), axis=0), (*x.shape, weight.shape[1]))
     if padding is None or not hasattr(rows, "detach"):

@@ -257,8 +257,10 @@ def masked_fill(xp: Namespace, x: Array, /, mask: Array, value: Array | float) -
     >>> dk.masked_fill(dk.asarray([1.0, 2.0]), dk.asarray([True, False]), -dk.inf)
     tensor([-inf,   2.])
     """
-    if not hasattr(mask, "dtype") or not xp.isdtype(mask.dtype, "bool"):
-        raise TypeError(f"{masked_fill.__name__}: mask must be of booleans, found {getattr(mask, 'dtype', mask)}")
+    if not hasattr(mask, "dtype"):
+        mask = xp.asarray(mask)  # a number, as rules of types give it
+    if not xp.isdtype(mask.dtype, "bool"):
+        raise TypeError(f"{masked_fill.__name__}: mask must be of booleans, found {mask.dtype}")
     if shape_of(value):
         raise ValueError(f"{masked_fill.__name__}: value must be a number or 0-D, found shape {shape_of(value)}")
     filled = xp.where(mask, value, x)

@@ -77,8 +77,10 @@ class Execution:
                 raise AnswerError(operation.qualified_name, giver, problem)
         return value
 
-    def field(self, operation: Overridable, value: Any, wrapper: WrapperFields) -> Any:
-        """Return the array on which a wrapper is computed."""
+    def field(self, operation: Overridable, value: Any, wrapper: WrapperFields | None = None) -> Any:
+        """Return the array on which a wrapper is computed, as what is known of the fields of its type finds it."""
+        if wrapper is None:
+            return getattr(value, wrapped_field(operation, value))
         return wrapper.array_in(operation, value)
 
     def rebuilding(

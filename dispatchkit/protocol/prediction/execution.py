@@ -137,7 +137,7 @@ class PredictedExecution(Execution):
         return self.like(value, (target,))
 
     @override
-    def field(self, operation: Overridable, value: Any, wrapper: WrapperFields) -> Any:
+    def field(self, operation: Overridable, value: Any, wrapper: WrapperFields | None = None) -> Any:
         if value._field is not None:
             return value._field
         if value._given is None:

@@ -46,8 +46,8 @@ def make_pint(parts: Parts, caller: str, registry: Any) -> Any:
     caller : the method, for errors
     registry : of Pint; its application registry where it is None
     """
-    pint = library("pint", caller)
     parts.require(caller, "a quantity of Pint", ("unit", "mask", "uncertainty"))
+    pint = library("pint", caller)
     if registry is None:
         registry = pint.get_application_registry()
     unit = ""

@@ -121,10 +121,10 @@ def make_pandas(parts: Parts, caller: str, options: dict[str, Any]) -> Any:
     caller : the method, for errors
     options : of `pandas.Series` or `pandas.DataFrame`
     """
-    pandas = library("pandas", caller)
     ndim = len(parts.array.shape)
     if ndim not in (1, 2):
         raise ValueError(f"{caller}: data of pandas have one axis or two, and this array has {ndim}")
+    pandas = library("pandas", caller)
     metadata = dict(parts.metadata or {})
     known = ("index", "name") if ndim == 1 else ("index", "columns")
     options = {key: metadata.pop(key) for key in known if key in metadata} | options
@@ -173,11 +173,11 @@ def make_polars(parts: Parts, caller: str, options: dict[str, Any]) -> Any:
     caller : the method, for errors
     options : of `polars.Series` or `polars.DataFrame`
     """
-    polars = library("polars", caller)
     metadata = dict(parts.metadata or {})
     if set(metadata) <= {"name", "columns"}:
         parts = parts.with_parts(metadata=None)
     parts.require(caller, "a Series of polars", ("mask",))
+    polars = library("polars", caller)
     ndim = len(parts.array.shape)
     if ndim not in (1, 2):
         raise ValueError(f"{caller}: data of polars have one axis or two, and this array has {ndim}")

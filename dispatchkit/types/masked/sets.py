@@ -80,7 +80,7 @@ def bincount_masked(x: Any, /, weights: Any = None, minlength: int = 0) -> Any:
     """Count what is there."""
     if weights is None:
         return ops.bincount(x.data[x.valid], minlength=minlength)
-    if x.shape != weights.shape:
+    if getattr(x, "shape", None) != getattr(weights, "shape", None):
         return decline("weights are of the shape of what is counted")
     (data, known), (shares, there) = parts(x), parts(weights)
     both = known & there
