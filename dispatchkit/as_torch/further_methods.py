@@ -8,6 +8,7 @@ import numpy as np
 
 from dispatchkit import random
 from dispatchkit.as_torch.spelling import Tensor
+from dispatchkit.as_torch.strided import memory_of
 from dispatchkit.declare.namespace import tensor_namespace as xp
 
 
@@ -32,6 +33,11 @@ def stride(self: Any, dim: int | None = None) -> Any:
     if dim is None:
         return steps
     return steps[dim]
+
+
+def storage_offset(self: Any) -> int:
+    """Return how many elements of the memory come before the first."""
+    return int(memory_of(self.detach().numpy())[1] // self.dtype.itemsize)
 
 
 def data_ptr(self: Any) -> int:
@@ -102,7 +108,19 @@ def random_(self: Any, first: int = 0, last: int | None = None, *, generator: An
     return self.copy_(xp.astype(random.randint(first, last, shape=tuple(self.shape), generator=generator), self.dtype))
 
 
-METHODS = (ndimension, nelement, element_size, stride, data_ptr, new, get_device, is_nonzero, is_same_size, is_signed)
+METHODS = (
+    ndimension,
+    nelement,
+    element_size,
+    stride,
+    data_ptr,
+    storage_offset,
+    new,
+    get_device,
+    is_nonzero,
+    is_same_size,
+    is_signed,
+)
 NAMES = {
     **{method.__name__: method for method in (*METHODS, random_)},
     **dict.fromkeys(("pin_memory", "share_memory_", "to_dense", "coalesce"), as_it_is),

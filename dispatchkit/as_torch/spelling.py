@@ -23,6 +23,7 @@ from dispatchkit.as_torch import (  # noqa: F401  # they enter functions
     further_networks,
     networks,
     signals,
+    strided,
     table,
     windows,
 )
@@ -30,7 +31,7 @@ from dispatchkit.as_torch.blocks import checkpoint, inference_mode
 from dispatchkit.as_torch.calling.allowed import allowed_names
 from dispatchkit.as_torch.calling.arguments import ARGUMENTS_OF, parameters_of, shown_as_named
 from dispatchkit.as_torch.calling.caller import FunctionCaller
-from dispatchkit.as_torch.calling.checks import index_like_pytorch
+from dispatchkit.as_torch.calling.checks import index_like_pytorch, mixes, selected_first
 from dispatchkit.as_torch.calling.quick import quick
 from dispatchkit.as_torch.calling.raised import as_raised_by_pytorch
 from dispatchkit.as_torch.devices import device
@@ -167,6 +168,14 @@ class Tensor(PlainTensor):
             keep_gradient(self, kept)
         return kept
 
+    def _data(self) -> Any:
+        """Return the tensor outside the graph, with the same memory, whose changes are not counted, as in PyTorch."""
+        y = self.detach()
+        if not self.is_tracer:
+            y._memory = None
+        return y
+
+    data = PlainTensor.data.getter(_data)  # type: ignore[attr-defined]  # a property, by its class
     grad = PlainTensor.grad.getter(_gradient)  # type: ignore[attr-defined]  # a property, by its class
 
     @override
@@ -183,6 +192,9 @@ class Tensor(PlainTensor):
     def __getitem__(self, key: Any, /) -> Any:
         if type(key) is not int:
             key = index_like_pytorch(key)
+            if mixes(key):
+                part, rest = selected_first(self, key)
+                return PlainTensor.__getitem__(part, rest)
         return PlainTensor.__getitem__(self, key)
 
     @override
@@ -191,8 +203,11 @@ class Tensor(PlainTensor):
             key = index_like_pytorch(key)
         if isinstance(value, Number):
             value = in_dtype_of(self, value)
+        part: Any = self
+        if mixes(key):
+            part, key = selected_first(self, key)
         try:
-            PlainTensor.__setitem__(self, key, value)
+            PlainTensor.__setitem__(part, key, value)
         except ValueError as error:
             raise as_raised_by_pytorch(error) from error.__cause__
 

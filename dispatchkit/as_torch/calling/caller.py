@@ -71,7 +71,8 @@ class FunctionCaller:
         self.defaults = {p.name: p.default for p in shown}
         self.signatures = signatures_of(path)
         self.refused, self.as_floats = self.signatures.refused, self.signatures.as_floats
-        self.keeps, self.promotes = self.signatures.keeps, path in PROMOTING
+        self.keeps = self.signatures.keeps and path not in table.OF_ANY_DTYPE
+        self.promotes = path in PROMOTING
         self.check = CHECKS.get(path)
         if path.startswith("nn.functional.") and self.signatures.names:
             self.names = self.signatures.names
