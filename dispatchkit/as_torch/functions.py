@@ -44,7 +44,6 @@ OF_NUMPY = {
 # Layers whose options are the further arguments of functions.
 OF_LAYERS = {
     "avg_pool1d": nn.AvgPool1d,
-    "interpolate": nn.Upsample,
     "pixel_shuffle": nn.PixelShuffle,
     "pixel_unshuffle": nn.PixelUnshuffle,
 }

@@ -23,6 +23,8 @@ from dispatchkit.nn.functional.losses import check_reduction, reduced
 from dispatchkit.nn.functional.pooling import windows_of
 from dispatchkit.nn.functional.shared import sizes
 from dispatchkit.nn.functional.windows import Grid, Product, Windows, summed_windows
+from dispatchkit.nn.resizing import interpolate as resized
+from dispatchkit.nn.resizing import lengths_and_steps
 
 DROPPED = -1.7580993408473766  # what alpha dropout puts in place of an element: the least that SELU gives
 STIRLING = 0.5 * math.log(2 * math.pi)
@@ -409,6 +411,69 @@ def _of_windows(axes):
     yield from (max_pool, adaptive_max_pool, max_unpool)
     if axes > 1:
         yield fractional_max_pool
+
+
+def interpolate(
+    input,
+    size=None,
+    scale_factor=None,
+    mode="nearest",
+    align_corners=None,
+    recompute_scale_factor=None,
+    antialias=False,
+):
+    if not antialias:
+        return resized(input, size, scale_factor, mode, align_corners, recompute_scale_factor)
+    if mode not in ("bilinear", "bicubic") or input.ndim != 4:
+        raise ValueError(
+            "Anti-alias option is restricted to bilinear and bicubic modes and requires a 4-D tensor as input, found "
+            f"mode={mode!r} and shape {tuple(input.shape)}"
+        )
+    lengths, steps = lengths_and_steps(input.shape[2:], size, scale_factor, recompute_scale_factor)
+    y, is_bytes = input, str(input.dtype) == "uint8"
+    if is_bytes:
+        y = xp.astype(input, xp.float64)
+    # From the last axis on, since bytes are rounded after each.
+    for axis in (3, 2):
+        before, length, step = input.shape[axis], lengths[axis - 2], steps[axis - 2]
+        if align_corners:
+            step = 0.0
+            if length > 1:
+                step = (before - 1) / (length - 1)
+        shares = _shares(before, length, step, mode == "bicubic")
+        if is_bytes:
+            shares = _in_sixteen_bits(shares)
+        weights = xp.asarray(shares, dtype=y.dtype)
+        y = xp.moveaxis(xp.moveaxis(y, axis, -1) @ xp.matrix_transpose(weights), -1, axis)
+        if is_bytes:
+            y = xp.clip(xp.floor(y + 0.5), 0.0, 255.0)
+    return y
+
+
+def _in_sixteen_bits(shares):
+    """Return shares rounded as they are where images of bytes are resized by whole numbers."""
+    bits = 0
+    while bits < 22 and 0.5 + shares.max() * 2 ** (bits + 1) < 2**15:
+        bits += 1
+    return np.trunc(shares * 2**bits + np.copysign(0.5, shares)) / 2**bits
+
+
+def _shares(before, length, step, cubic):
+    """Return by how much each element of an axis has part in each of the new ones, which stand for what is near."""
+    wide = max(step, 1.0)
+    support = wide * (1.0, 2.0)[cubic]
+    shares = np.zeros((length, before))
+    for place in range(length):
+        center = step * (place + 0.5)
+        first = max(int(center - support + 0.5), 0)
+        last = min(int(center + support + 0.5), before)
+        apart = np.abs(np.arange(first, last) - center + 0.5) / wide
+        weights = np.maximum(1.0 - apart, 0.0)
+        if cubic:
+            inner, outer = (1.5 * apart - 2.5) * apart**2 + 1, ((2.5 - 0.5 * apart) * apart - 4) * apart + 2
+            weights = np.where(apart < 1, inner, np.where(apart < 2, outer, 0.0))
+        shares[place, first:last] = weights / weights.sum()
+    return shares
 
 
 def cosine_similarity(x1, x2, dim=1, eps=1e-8):

@@ -88,7 +88,7 @@ def test_tensors_say_where_their_elements_are() -> None:
         x.is_nonzero()
     drawn = spelled.zeros(50, dtype=spelled.int64).random_(2, 5)
     assert set(drawn.tolist()) <= {2, 3, 4}
-    assert spelled.promote_types(spelled.float32, spelled.int32) == spelled.float64
+    assert spelled.promote_types(spelled.float32, spelled.int32) == spelled.float32
 
 
 def test_lengths_of_axes_know_how_many_elements_there_are() -> None:
