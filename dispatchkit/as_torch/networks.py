@@ -115,6 +115,17 @@ def triplet_margin_loss(anchor, positive, negative, margin=1.0, p=2.0, eps=1e-6,
     return triplet_margin_with_distance_loss(anchor, positive, negative, **options)
 
 
+def kl_div(input, target, reduction="mean", log_target=False):
+    if reduction != "batchmean":
+        return functional.kl_div(*xp.broadcast_arrays(input, target), reduction=reduction, log_target=log_target)
+    # The batch is that of the input, also where that is shorter than the target.
+    count = 1
+    if input.ndim:
+        count = input.shape[0]
+    total = functional.kl_div(*xp.broadcast_arrays(input, target), reduction="sum", log_target=log_target)
+    return total / max(count, 1)
+
+
 def linear_cross_entropy(
     input,
     linear_weight,
@@ -422,25 +433,31 @@ def interpolate(
     recompute_scale_factor=None,
     antialias=False,
 ):
-    if not antialias:
+    is_bytes = str(input.dtype) == "uint8" and mode in ("bilinear", "bicubic")
+    if not antialias and not is_bytes:
         return resized(input, size, scale_factor, mode, align_corners, recompute_scale_factor)
     if mode not in ("bilinear", "bicubic") or input.ndim != 4:
+        if not antialias:
+            raise ValueError(
+                f"interpolate: expected input of shape (N, C, H, W) for mode={mode!r}, found {input.shape}"
+            )
         raise ValueError(
             "Anti-alias option is restricted to bilinear and bicubic modes and requires a 4-D tensor as input, found "
             f"mode={mode!r} and shape {tuple(input.shape)}"
         )
     lengths, steps = lengths_and_steps(input.shape[2:], size, scale_factor, recompute_scale_factor)
-    y, is_bytes = input, str(input.dtype) == "uint8"
+    y = input
     if is_bytes:
         y = xp.astype(input, xp.float64)
     # From the last axis on, since bytes are rounded after each.
     for axis in (3, 2):
         before, length, step = input.shape[axis], lengths[axis - 2], steps[axis - 2]
         if align_corners:
-            step = 0.0
-            if length > 1:
-                step = (before - 1) / (length - 1)
-        shares = _shares(before, length, step, mode == "bicubic")
+            step = (before - 1) / max(length - 1, 1) * (length > 1)
+        if antialias:
+            shares = _shares(before, length, step, mode == "bicubic")
+        else:
+            shares = _shares_of_neighbours(before, length, step, bool(align_corners), mode == "bicubic")
         if is_bytes:
             shares = _in_sixteen_bits(shares)
         weights = xp.asarray(shares, dtype=y.dtype)
@@ -448,6 +465,27 @@ def interpolate(
         if is_bytes:
             y = xp.clip(xp.floor(y + 0.5), 0.0, 255.0)
     return y
+
+
+def _shares_of_neighbours(before, length, step, align_corners, cubic):
+    """Return by how much each element of an axis has part in each of the new ones, between two or four of them."""
+    places = np.arange(length) * step
+    if not align_corners:
+        places = (np.arange(length) + 0.5) * step - 0.5
+    if not cubic:
+        places = np.maximum(places, 0.0)
+    first, shares = np.floor(places).astype(np.int64), np.zeros((length, before))
+    numbers = range(2)
+    if cubic:
+        numbers = range(-1, 3)
+    for number in numbers:
+        apart = np.abs(places - first - number)
+        weights = 1.0 - apart
+        if cubic:
+            inner, outer = (1.25 * apart - 2.25) * apart**2 + 1, ((3.75 - 0.75 * apart) * apart - 6) * apart + 3
+            weights = np.where(apart <= 1, inner, outer)
+        np.add.at(shares, (np.arange(length), np.clip(first + number, 0, before - 1)), weights)
+    return shares
 
 
 def _in_sixteen_bits(shares):

@@ -58,7 +58,10 @@ def give_operators(cls: Any, functions: Mapping[str, Call]) -> None:
     for name, path in REFLECTED.items():
         setattr(cls, f"__r{name}__", reflected(cls, getattr(cls, f"__r{name}__"), functions[path]))
         method = getattr(cls, f"{path}_")
-        setattr(cls, f"__i{name}__", changing(cls, getattr(cls, f"__i{name}__"), method))
+        plain = getattr(cls, f"__i{name}__")
+        if name == "floordiv":
+            plain = method  # infinities give NaN
+        setattr(cls, f"__i{name}__", changing(cls, plain, method))
     for name, path in OF_ONE.items():
         setattr(cls, f"__{name}__", unary(cls, getattr(cls, f"__{name}__"), functions[path]))
     cls.__hash__ = cls.__base__.__hash__
@@ -93,7 +96,7 @@ def binary(cls: Any, plain: Call, function: Call, kinds: str) -> Call:
                 # The same in nearly every program: nothing is to be promoted.
                 if dtype is other.array.dtype and dtype.kind in kinds:
                     return plain(self, other)
-            elif kind in PLAIN and self.array.dtype.kind == "f":
+            elif kind in PLAIN and kinds and self.array.dtype.kind == "f":
                 return plain(self, other)
         if isinstance(other, Storage) or type(other) in NUMBERS:
             return function(self, other)

@@ -490,6 +490,16 @@ def not_there(name: str, x: Any) -> NoReturn:
     missing("Tensor", name)
 
 
+def give_form_in_place(path: str, function: Call) -> None:
+    """Give `Tensor` the method that writes the result of a function into its tensor, if PyTorch has one."""
+    plain = getattr(PlainTensor, f"{path}_", None)
+    if path in table.NOT_IN_PLACE or (plain is None and path not in table.IN_PLACE):
+        return
+    if path in table.OF_OTHER_VALUES:
+        plain = None
+    setattr(Tensor, f"{path}_", in_place(Tensor, path, function, plain))
+
+
 def give_methods() -> None:
     """Give `Tensor` the functions whose first argument is a tensor, their forms in place, and what makes others."""
     for path, function in FUNCTIONS.items():
@@ -504,9 +514,7 @@ def give_methods() -> None:
                 setattr(Tensor, path, spreading(function))
             else:
                 setattr(Tensor, path, function)
-            plain = getattr(PlainTensor, f"{path}_", None)
-            if path not in table.NOT_IN_PLACE and (plain is not None or path in table.IN_PLACE):
-                setattr(Tensor, f"{path}_", in_place(Tensor, path, function, plain))
+            give_form_in_place(path, function)
     give_operators(Tensor, FUNCTIONS)
     for name in set(dir(PlainTensor)) - (allowed_names("Tensor") or set()) - table.OF_THE_LIBRARY:
         if name[0] != "_":

@@ -112,6 +112,8 @@ NO_METHODS = frozenset(
 )
 NOT_IN_PLACE = frozenset({"equal", "imag", "isfinite", "isinf", "isnan", "logaddexp", "positive", "real", "signbit"})
 NOT_IN_PLACE |= {"conj", "maximum", "minimum"}
+# Functions whose values at infinities and NaN are others than those of the operations of their names.
+OF_OTHER_VALUES = frozenset({"sgn", "sign", "floor_divide"})
 # What tensors have besides PyTorch's names: the library itself asks for it.
 OF_THE_LIBRARY = frozenset({"array", "is_tracer", "from_dlpack", "persistent", "to_device"})
 # What has a further name with ``_copy``, for a result in memory of its own.

@@ -73,6 +73,10 @@ class FunctionCaller:
         self.refused, self.as_floats = self.signatures.refused, self.signatures.as_floats
         self.keeps = self.signatures.keeps and path not in table.OF_ANY_DTYPE
         self.promotes = path in PROMOTING
+        self.aside = table.ARGUMENTS_OF_ANY_KIND
+        if self.promotes:
+            # Numbers of polynomials and targets of regressions are operands like others.
+            self.aside = self.aside - {"n", "target"}
         self.check = CHECKS.get(path)
         if path.startswith("nn.functional.") and self.signatures.names:
             self.names = self.signatures.names
@@ -248,7 +252,7 @@ class FunctionCaller:
         if given.get("dtype") is not None:
             return
         if self.promotes:
-            cast = in_common_dtype(given, table.NUMBERS_IN_COMMON, table.ARGUMENTS_OF_ANY_KIND)
+            cast = in_common_dtype(given, table.NUMBERS_IN_COMMON, self.aside)
             if cast:
                 given |= cast
                 arrays |= {name: value for name, value in cast.items() if name in arrays}

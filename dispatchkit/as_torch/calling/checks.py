@@ -280,7 +280,7 @@ def one_place(given: Given) -> None:
 
 
 @check_of("roll")
-def shifts(given: Given) -> None:
+def shifts(given: Given) -> Given:
     amount, dims = given.get("shifts"), given.get("dims", ())
     count = len(amount) if isinstance(amount, (tuple, list)) else 1
     along = len(dims) if isinstance(dims, (tuple, list)) else 1
@@ -288,6 +288,18 @@ def shifts(given: Given) -> None:
         raise RuntimeError("`shifts` required")
     if count != along and not (not along and count == 1):
         raise RuntimeError(f"shifts and dimensions must align. shifts: {count}, dims:{along}")
+    if along:
+        return given
+    if isinstance(amount, (tuple, list)):
+        amount = amount[0]
+    return {"input": given["input"], "shifts": amount}
+
+
+@check_of("nn.functional.threshold")
+def in_whole_numbers(given: Given) -> Given:
+    if kind_of(given["input"]) not in "iu":
+        return given
+    return {**given, "threshold": int(given["threshold"]), "value": int(given["value"])}
 
 
 @check_of(
