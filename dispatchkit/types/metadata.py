@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import math
 from collections.abc import Callable, Mapping, Sequence
 from itertools import islice
 from reprlib import Repr
@@ -189,7 +190,19 @@ class MetadataTensor(Wrapper):
 
 # Details are no part of the numbers: long ones are cut.
 MOST = 10
-SHORTENED = Repr()
+
+
+class _Shortened(Repr):
+    """Shows an array of more than a few elements by shape and dtype, and any other object in one line."""
+
+    def repr_instance(self, x: object, level: int) -> str:
+        shape, dtype = getattr(x, "shape", None), getattr(x, "dtype", None)
+        if isinstance(shape, tuple) and dtype is not None and math.prod(shape) > MOST:
+            return f"<{type(x).__name__} of shape {shape}, {dtype}>"
+        return " ".join(super().repr_instance(x, level).split())
+
+
+SHORTENED = _Shortened()
 SHORTENED.maxdict = SHORTENED.maxlist = SHORTENED.maxtuple = MOST
 SHORTENED.maxstring = SHORTENED.maxother = 60
 

@@ -6,6 +6,7 @@ import csv
 import importlib
 import io
 import sys
+from types import ModuleType
 from typing import Any
 
 import torch
@@ -54,6 +55,8 @@ def module_at(place: str) -> Any:
 
 def public_names(place: Any) -> list[str]:
     """Return the names that do not begin with an underscore."""
-    # Modules with settings stand in the place of others, `m`.
+    # Modules with settings stand in the place of others, `m`, and have the settings in their class.
     names = {*dir(place), *dir(getattr(place, "m", place))}
+    if isinstance(place, ModuleType):
+        names |= {*dir(type(place))}
     return sorted(name for name in names if not name.startswith("_"))

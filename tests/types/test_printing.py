@@ -309,3 +309,8 @@ def test_arrays_in_transformations_print() -> None:
     dk.func.vmap(show)(dk.ones((2, 2)))
     dk.func.jvp(show, (dk.ones(2),), (dk.ones(2),))
     assert all(texts)
+
+
+def test_arrays_among_metadata_are_shown_by_their_shape() -> None:
+    x = MetadataTensor([1.0], {"affine": np.eye(4), "spacing": np.asarray([[1.0], [2.0]])})
+    assert str(x) == "[1.] {'affine': <ndarray of shape (4, 4), float64>, 'spacing': array([[1.], [2.]])}"

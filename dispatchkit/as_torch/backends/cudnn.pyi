@@ -6,4 +6,10 @@ Written by ``nox -s generated`` from the table; do not edit.
 # mypy: disable-error-code="misc, no-redef, override"
 from typing import Any
 
+benchmark: Any
+
+deterministic: Any
+
+enabled: Any
+
 def is_available(*args: Any, **kwargs: Any) -> Any: ...
