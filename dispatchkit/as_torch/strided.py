@@ -100,7 +100,7 @@ def _repeats(size: Any, stride: Any) -> bool:
 def _checked(input: Any, size: Any, stride: Any, offset: Any) -> tuple[Any, Any, Any, int]:
     """Return the strides of a tensor, lengths and strides as they are asked for, and how far from its first element."""
     size, stride = (size,) if isinstance(size, int) else size, (stride,) if isinstance(stride, int) else stride
-    size, stride = (tuple(int(each) for each in numbers) for numbers in (size, stride))
+    size, stride = tuple(map(int, size)), tuple(map(int, stride))
     if len(size) != len(stride):
         raise RuntimeError("mismatch in length of strides and shape")
     if any(step < 0 for step in stride):

@@ -165,9 +165,9 @@ class LazyModuleMixin(Module):
         """Become an ordinary layer, at the first input."""
         x = next(iter((*args, *kwargs.values())))
         self.initialize_parameters(x)
-        self.settle()
+        self.become_ordinary()
 
-    def settle(self: Any) -> None:
+    def become_ordinary(self: Any) -> None:
         """Become an ordinary layer."""
         if self.has_uninitialized_params():
             raise RuntimeError(f"module {self._get_name()} has not been fully initialized")
