@@ -50,7 +50,7 @@ _FORMULAS: dict[str, Function] = {
     "special.spherical_bessel_j0": lambda input: xp.where(xp.isinf(input), 0.0, np.sinc(input / math.pi)),
     # Of places.
     "repeat_interleave": lambda input, repeats, dim=None, *, output_size=None: xp.repeat(input, repeats, axis=dim),
-    "msort": lambda input: xp.sort(input, axis=0) if input.ndim else input,
+    "msort": lambda input: xp.sort(input, axis=0) if input.ndim else xp.clone(input),
     "select_scatter": lambda input, src, dim, index: xp.index_put(input, index_along(input, dim, index), src),
     "index_copy": lambda input, dim, index, source: xp.index_put(input, index_along(input, dim, index), source),
     "masked_select": lambda input, mask: xp.getitem(*xp.broadcast_arrays(input, mask)),

@@ -27,7 +27,7 @@ from dispatchkit.tensor.numpy_arguments import signature_in_numpy
 NO_DEFAULT = inspect.Parameter.empty
 # Functions of NumPy, which operations answer, by what PyTorch calls their arguments.
 OF_NUMPY = {
-    "input": ("angle", "deg2rad", "exp2", "fliplr", "flipud", "isneginf", "isposinf", "isreal", "rad2deg", "sinc"),
+    "input": ("deg2rad", "exp2", "fliplr", "flipud", "isneginf", "isposinf", "isreal", "rad2deg", "sinc"),
     "input other": ("fmax", "fmin", "fmod", "inner", "logaddexp2", "vdot"),
     "input values": ("heaviside",),
     "input exponent": ("float_power",),
@@ -44,7 +44,6 @@ OF_NUMPY = {
 # Layers whose options are the further arguments of functions.
 OF_LAYERS = {
     "avg_pool1d": nn.AvgPool1d,
-    "interpolate": nn.Upsample,
     "pixel_shuffle": nn.PixelShuffle,
     "pixel_unshuffle": nn.PixelUnshuffle,
 }
@@ -484,6 +483,17 @@ def linalg_matrix_rank(A, *, atol=None, rtol=None):
     return xp.count_nonzero(s > xp.maximum(atol, rtol * s[..., 0])[..., None], axis=-1)
 
 
+def angle(input):
+    if xp.isdtype(input.dtype, "complex floating"):
+        return np.angle(input)
+    x = input
+    if not xp.isdtype(x.dtype, "real floating"):
+        x = xp.astype(x, xp.get_default_dtype())
+    # That of -0.0 is 0, and that of NaN stays NaN.
+    nothing = xp.where(xp.isnan(x), x, xp.zeros_like(x))
+    return xp.where(x < 0, xp.asarray(np.pi, dtype=x.dtype), nothing)
+
+
 def cross(input, other, dim=None):
     if dim is None:
         dim = input.shape.index(3)
@@ -491,6 +501,8 @@ def cross(input, other, dim=None):
 
 
 def linalg_vander(x, *, N=None):
+    if not x.ndim:
+        x = xp.reshape(x, (1,))
     if N is None:
         N = x.shape[-1]
     return xp.expand_dims(x, axis=-1) ** xp.arange(N)
@@ -553,7 +565,7 @@ def masked_scatter(input, mask, source):
     if not holds(xp.count_nonzero(mask) <= source.size, traced=True):
         raise ValueError(f"masked_scatter: mask is true more often than source has elements: {source.size}")
     if not source.size:
-        return input
+        return xp.clone(input)
     # The source's elements in order, one wherever the mask is true.
     places = xp.cumulative_sum(xp.astype(xp.ravel(mask), np.int64)) - 1
     values = xp.take(source, xp.clip(places, 0, source.size - 1))
@@ -591,6 +603,14 @@ def normal(mean, std=1.0, size=None, *, generator=None, **options):
     return mean + std * xp.random.normal(shape=shape, generator=generator, dtype=xp.result_type(mean, std))
 
 
+def _bernoulli(input, p=None, *, generator=None):
+    if p is None:
+        return like_tensor(input, xp.random.bernoulli(input, generator=generator))
+    if is_array(p):
+        p = xp.broadcast_to(p, input.shape)
+    return xp.random.bernoulli(p, shape=tuple(input.shape), dtype=input.dtype, generator=generator)
+
+
 def randint_like(input, low, high=None, *, dtype=None, **options):
     if high is None:
         low, high = 0, low
@@ -613,4 +633,5 @@ def nn_functional_softmin(input, dim=None, dtype=None, *, _stacklevel=3):
 
 
 TRANSLATIONS.update(written_functions(globals()))
+ALONE["bernoulli"] = _bernoulli
 ALONE.update({name: TRANSLATIONS.pop(name) for name in ("normal", "positive", "randint_like")})

@@ -7,10 +7,12 @@ from itertools import accumulate
 
 import numpy as np
 
+from dispatchkit.as_torch.calling.promotion import common_dtype
 from dispatchkit.as_torch.shared import several, written_functions
 from dispatchkit.as_torch.table import ALONE, TRANSLATIONS, is_array
 from dispatchkit.backends.arrays import numpy_dtype
 from dispatchkit.declare.namespace import tensor_namespace as xp
+from dispatchkit.graph.storage import Storage
 
 # Of elements.
 
@@ -51,6 +53,8 @@ def pow(input, exponent):
 
 
 def floor_divide(input, other):
+    if isinstance(input, Storage) and type(other) in (int, float):
+        other = xp.asarray(other, dtype=common_dtype((input, other)))
     if not (is_array(input) and is_array(other) and xp.isdtype(xp.result_type(input, other), "real floating")):
         return xp.floor_divide(input, other)
     x, y = input.detach(), other.detach()

@@ -1,14 +1,35 @@
-"""Methods of PyTorch's tensors that say where elements are and how they stand, and old names of others."""
+"""Methods of PyTorch's tensors that draw elements, or say where they are and how they stand; and old names."""
 
 from __future__ import annotations
 
+import math
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
 from dispatchkit import random
 from dispatchkit.as_torch.spelling import Tensor
+from dispatchkit.as_torch.strided import memory_of
 from dispatchkit.declare.namespace import tensor_namespace as xp
+
+
+def drawing(draw: Callable[..., Any], formula: Callable[..., Any]) -> Callable[..., Any]:
+    """Return the method that sets every element to what a formula makes of a number that is drawn."""
+
+    def method(self: Any, *args: Any, generator: Any = None, **kwargs: Any) -> Any:
+        return self.copy_(formula(draw(shape=self.shape, generator=generator), *args, **kwargs))
+
+    return method
+
+
+DRAWN = {
+    "bernoulli_": drawing(random.uniform, lambda x, p=0.5: x < p),
+    "cauchy_": drawing(random.uniform, lambda x, median=0.0, sigma=1.0: median + sigma * xp.tan(math.pi * (x - 0.5))),
+    "exponential_": drawing(random.uniform, lambda x, lambd=1.0: -xp.log1p(-x) / lambd),
+    "geometric_": drawing(random.uniform, lambda x, p: xp.ceil(xp.log1p(-x) / math.log1p(-p))),
+    "log_normal_": drawing(random.normal, lambda x, mean=1.0, std=2.0: xp.exp(mean + std * x)),
+}
 
 
 def ndimension(self: Any) -> int:
@@ -32,6 +53,11 @@ def stride(self: Any, dim: int | None = None) -> Any:
     if dim is None:
         return steps
     return steps[dim]
+
+
+def storage_offset(self: Any) -> int:
+    """Return how many elements of the memory come before the first."""
+    return int(memory_of(self.detach().numpy())[1] // self.dtype.itemsize)
 
 
 def data_ptr(self: Any) -> int:
@@ -102,7 +128,19 @@ def random_(self: Any, first: int = 0, last: int | None = None, *, generator: An
     return self.copy_(xp.astype(random.randint(first, last, shape=tuple(self.shape), generator=generator), self.dtype))
 
 
-METHODS = (ndimension, nelement, element_size, stride, data_ptr, new, get_device, is_nonzero, is_same_size, is_signed)
+METHODS = (
+    ndimension,
+    nelement,
+    element_size,
+    stride,
+    data_ptr,
+    storage_offset,
+    new,
+    get_device,
+    is_nonzero,
+    is_same_size,
+    is_signed,
+)
 NAMES = {
     **{method.__name__: method for method in (*METHODS, random_)},
     **dict.fromkeys(("pin_memory", "share_memory_", "to_dense", "coalesce"), as_it_is),
@@ -113,7 +151,9 @@ NAMES = {
 
 
 def give_further_methods() -> None:
-    """Give tensors the methods, where they have none of the name."""
+    """Give tensors the methods that draw, and the others where they have none of the name."""
+    for name, drawn in DRAWN.items():
+        setattr(Tensor, name, drawn)
     for name, method in NAMES.items():
         if not hasattr(Tensor, name):
             setattr(Tensor, name, method)

@@ -23,6 +23,8 @@ from dispatchkit.nn.functional.losses import check_reduction, reduced
 from dispatchkit.nn.functional.pooling import windows_of
 from dispatchkit.nn.functional.shared import sizes
 from dispatchkit.nn.functional.windows import Grid, Product, Windows, summed_windows
+from dispatchkit.nn.resizing import interpolate as resized
+from dispatchkit.nn.resizing import lengths_and_steps
 
 DROPPED = -1.7580993408473766  # what alpha dropout puts in place of an element: the least that SELU gives
 STIRLING = 0.5 * math.log(2 * math.pi)
@@ -111,6 +113,17 @@ def triplet_margin_with_distance_loss(anchor, positive, negative, *, distance_fu
 def triplet_margin_loss(anchor, positive, negative, margin=1.0, p=2.0, eps=1e-6, swap=False):
     options = {"distance_function": lambda x1, x2: pairwise_distance(x1, x2, p, eps), "margin": margin, "swap": swap}
     return triplet_margin_with_distance_loss(anchor, positive, negative, **options)
+
+
+def kl_div(input, target, reduction="mean", log_target=False):
+    if reduction != "batchmean":
+        return functional.kl_div(*xp.broadcast_arrays(input, target), reduction=reduction, log_target=log_target)
+    # The batch is that of the input, also where that is shorter than the target.
+    count = 1
+    if input.ndim:
+        count = input.shape[0]
+    total = functional.kl_div(*xp.broadcast_arrays(input, target), reduction="sum", log_target=log_target)
+    return total / max(count, 1)
 
 
 def linear_cross_entropy(
@@ -409,6 +422,96 @@ def _of_windows(axes):
     yield from (max_pool, adaptive_max_pool, max_unpool)
     if axes > 1:
         yield fractional_max_pool
+
+
+def interpolate(
+    input,
+    size=None,
+    scale_factor=None,
+    mode="nearest",
+    align_corners=None,
+    recompute_scale_factor=None,
+    antialias=False,
+):
+    is_bytes = str(input.dtype) == "uint8" and mode in ("bilinear", "bicubic")
+    if not antialias and not is_bytes:
+        return resized(input, size, scale_factor, mode, align_corners, recompute_scale_factor)
+    if mode not in ("bilinear", "bicubic") or input.ndim != 4:
+        if not antialias:
+            raise ValueError(
+                f"interpolate: expected input of shape (N, C, H, W) for mode={mode!r}, found {input.shape}"
+            )
+        raise ValueError(
+            "Anti-alias option is restricted to bilinear and bicubic modes and requires a 4-D tensor as input, found "
+            f"mode={mode!r} and shape {tuple(input.shape)}"
+        )
+    lengths, steps = lengths_and_steps(input.shape[2:], size, scale_factor, recompute_scale_factor)
+    y = input
+    if is_bytes:
+        y = xp.astype(input, xp.float64)
+    # From the last axis on, since bytes are rounded after each.
+    for axis in (3, 2):
+        before, length, step = input.shape[axis], lengths[axis - 2], steps[axis - 2]
+        if align_corners:
+            step = (before - 1) / max(length - 1, 1) * (length > 1)
+        if antialias:
+            shares = _shares(before, length, step, mode == "bicubic")
+        else:
+            shares = _shares_of_neighbours(before, length, step, bool(align_corners), mode == "bicubic")
+        if is_bytes:
+            shares = _in_sixteen_bits(shares)
+        weights = xp.asarray(shares, dtype=y.dtype)
+        y = xp.moveaxis(xp.moveaxis(y, axis, -1) @ xp.matrix_transpose(weights), -1, axis)
+        if is_bytes:
+            y = xp.clip(xp.floor(y + 0.5), 0.0, 255.0)
+    return y
+
+
+def _shares_of_neighbours(before, length, step, align_corners, cubic):
+    """Return by how much each element of an axis has part in each of the new ones, between two or four of them."""
+    places = np.arange(length) * step
+    if not align_corners:
+        places = (np.arange(length) + 0.5) * step - 0.5
+    if not cubic:
+        places = np.maximum(places, 0.0)
+    first, shares = np.floor(places).astype(np.int64), np.zeros((length, before))
+    numbers = range(2)
+    if cubic:
+        numbers = range(-1, 3)
+    for number in numbers:
+        apart = np.abs(places - first - number)
+        weights = 1.0 - apart
+        if cubic:
+            inner, outer = (1.25 * apart - 2.25) * apart**2 + 1, ((3.75 - 0.75 * apart) * apart - 6) * apart + 3
+            weights = np.where(apart <= 1, inner, outer)
+        np.add.at(shares, (np.arange(length), np.clip(first + number, 0, before - 1)), weights)
+    return shares
+
+
+def _in_sixteen_bits(shares):
+    """Return shares rounded as they are where images of bytes are resized by whole numbers."""
+    bits = 0
+    while bits < 22 and 0.5 + shares.max() * 2 ** (bits + 1) < 2**15:
+        bits += 1
+    return np.trunc(shares * 2**bits + np.copysign(0.5, shares)) / 2**bits
+
+
+def _shares(before, length, step, cubic):
+    """Return by how much each element of an axis has part in each of the new ones, which stand for what is near."""
+    wide = max(step, 1.0)
+    support = wide * (1.0, 2.0)[cubic]
+    shares = np.zeros((length, before))
+    for place in range(length):
+        center = step * (place + 0.5)
+        first = max(int(center - support + 0.5), 0)
+        last = min(int(center + support + 0.5), before)
+        apart = np.abs(np.arange(first, last) - center + 0.5) / wide
+        weights = np.maximum(1.0 - apart, 0.0)
+        if cubic:
+            inner, outer = (1.5 * apart - 2.5) * apart**2 + 1, ((2.5 - 0.5 * apart) * apart - 4) * apart + 2
+            weights = np.where(apart < 1, inner, np.where(apart < 2, outer, 0.0))
+        shares[place, first:last] = weights / weights.sum()
+    return shares
 
 
 def cosine_similarity(x1, x2, dim=1, eps=1e-8):

@@ -1,4 +1,4 @@
-"""The operators of PyTorch's tensors, and their methods that change in place."""
+"""The operators of PyTorch's tensors, and their methods that convert and that change in place."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from dispatchkit.declare.inplace import change_by
 from dispatchkit.declare.namespace import tensor_namespace as xp
 from dispatchkit.graph.storage import Storage
 
-__all__ = ["give_operators", "in_place", "spreading"]
+__all__ = ["converting", "give_operators", "in_place", "spreading"]
 
 Call = Callable[..., Any]
 NUMBERS = frozenset({bool, int, float, complex})
@@ -60,7 +60,10 @@ def give_operators(cls: Any, functions: Mapping[str, Call]) -> None:
     for name, path in REFLECTED.items():
         setattr(cls, f"__r{name}__", reflected(cls, getattr(cls, f"__r{name}__"), functions[path]))
         method = getattr(cls, f"{path}_")
-        setattr(cls, f"__i{name}__", changing(cls, getattr(cls, f"__i{name}__"), method))
+        plain = getattr(cls, f"__i{name}__")
+        if name == "floordiv":
+            plain = method  # infinities give NaN
+        setattr(cls, f"__i{name}__", changing(cls, plain, method))
     for name, path in OF_ONE.items():
         setattr(cls, f"__{name}__", unary(cls, getattr(cls, f"__{name}__"), functions[path]))
     cls.__hash__ = cls.__base__.__hash__
@@ -95,7 +98,7 @@ def binary(cls: Any, plain: Call, function: Call, kinds: str) -> Call:
                 # The same in nearly every program: nothing is to be promoted.
                 if dtype is other.array.dtype and dtype.kind in kinds:
                     return plain(self, other)
-            elif kind in PLAIN and self.array.dtype.kind == "f":
+            elif kind in PLAIN and kinds and self.array.dtype.kind == "f":
                 return plain(self, other)
         if isinstance(other, Storage) or type(other) in NUMBERS:
             return function(self, other)
@@ -221,3 +224,13 @@ def in_dtype(name: str, x: Any, y: Any) -> Any:
     if CATEGORIES[found.kind] > CATEGORIES[own.kind]:
         raise RuntimeError(f"{name}: the result is {found}, which the tensor's dtype {own} cannot hold")
     return xp.astype(y, x.dtype)
+
+
+def converting(dtype: str) -> Call:
+    """Return the method that converts to a dtype; a layout changes nothing here."""
+
+    def method(self: Any, *, memory_format: Any = None) -> Any:
+        return self.to(getattr(xp, dtype))
+
+    method.__doc__ = f"Return the tensor in the dtype {dtype}."
+    return method

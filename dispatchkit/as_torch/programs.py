@@ -13,9 +13,10 @@ from dispatchkit import optim
 from dispatchkit.as_torch import distributions, stacked
 from dispatchkit.as_torch.files import serialization
 from dispatchkit.as_torch.further_methods import give_further_methods
+from dispatchkit.as_torch.layers import lazy, packed_sequences, parametrizations, reparametrized
 from dispatchkit.as_torch.layers import of_functions as layers
 from dispatchkit.as_torch.layers import options as further_options
-from dispatchkit.as_torch.layers import packed_sequences, reparametrized
+from dispatchkit.as_torch.layers.adaptive import AdaptiveLogSoftmaxWithLoss
 from dispatchkit.as_torch.layers.weighted import Bilinear, DataParallel, EmbeddingBag, Softmax2d, Unflatten
 from dispatchkit.as_torch.machine import amp
 from dispatchkit.as_torch.machine import settings as machine
@@ -38,7 +39,7 @@ OF_DISTRIBUTIONS = {
 }
 
 
-WEIGHTED = (Bilinear, DataParallel, EmbeddingBag, Softmax2d, Unflatten)
+WEIGHTED = (AdaptiveLogSoftmaxWithLoss, Bilinear, DataParallel, EmbeddingBag, Softmax2d, Unflatten)
 OF_SEQUENCES = (
     *("PackedSequence", "pack_padded_sequence", "pack_sequence", "pad_packed_sequence", "pad_sequence"),
     *("unpack_sequence", "unpad_sequence"),
@@ -127,11 +128,21 @@ def _enter_layers() -> None:
     with_options = {"Embedding": further_options.Lookup, "MultiheadAttention": further_options.Attending}
     recurrent |= {name: derived(name, "nn", Module, value) for name, value in with_options.items()}
     weighted = {each.__name__: each for each in WEIGHTED}
+    later = {name: getattr(lazy, name) for name in ("UninitializedBuffer", "UninitializedParameter", "is_lazy")}
+    extend_module("nn.parameter", later)
+    recurrent |= {**lazy.lazy_layers(held), **later}
     layers_of_all = {**recurrent, **weighted, **layers.LAYERS, "Buffer": stacked.Buffer}
     extend_module("nn", {**layers_of_all, "SyncBatchNorm": held["BatchNorm2d"], "NLLLoss2d": held["NLLLoss"]})
     extend_module("nn.modules", layers_of_all)
     norms = ("weight_norm", "remove_weight_norm", "spectral_norm", "remove_spectral_norm")
     extend_module("nn.utils", {name: getattr(reparametrized, name) for name in norms})
+    places = (
+        *("cached", "is_parametrized", "register_parametrization", "remove_parametrizations"),
+        *("type_before_parametrizations", "ParametrizationList"),
+    )
+    enter_module("nn.utils.parametrize", {name: getattr(parametrizations, name) for name in places})
+    kinds = ("orthogonal", "spectral_norm", "weight_norm")
+    enter_module("nn.utils.parametrizations", {name: getattr(parametrizations, name) for name in kinds})
     enter_module("nn.utils.rnn", {name: getattr(packed_sequences, name) for name in OF_SEQUENCES})
     classes = {
         name: derived(name, "optim", WithoutKernels, value)

@@ -23,6 +23,7 @@ from dispatchkit.as_torch import (  # noqa: F401  # they enter functions
     further_networks,
     networks,
     signals,
+    strided,
     table,
     windows,
 )
@@ -30,13 +31,12 @@ from dispatchkit.as_torch.blocks import checkpoint, inference_mode
 from dispatchkit.as_torch.calling.allowed import allowed_names
 from dispatchkit.as_torch.calling.arguments import ARGUMENTS_OF, parameters_of, shown_as_named
 from dispatchkit.as_torch.calling.caller import FunctionCaller
-from dispatchkit.as_torch.calling.checks import index_like_pytorch
+from dispatchkit.as_torch.calling.checks import index_like_pytorch, mixes, selected_first
 from dispatchkit.as_torch.calling.quick import quick
 from dispatchkit.as_torch.calling.raised import as_raised_by_pytorch
 from dispatchkit.as_torch.devices import device
-from dispatchkit.as_torch.draws import DRAWN
 from dispatchkit.as_torch.masking import masked_functions
-from dispatchkit.as_torch.operators import give_operators, in_place, spreading
+from dispatchkit.as_torch.operators import converting, give_operators, in_place, spreading
 from dispatchkit.as_torch.shapes import Shape, Size
 from dispatchkit.as_torch.shared import in_dtype_of
 from dispatchkit.as_torch.special_functions import OPERATIONS
@@ -167,6 +167,14 @@ class Tensor(PlainTensor):
             keep_gradient(self, kept)
         return kept
 
+    def _data(self) -> Any:
+        """Return the tensor outside the graph, with the same memory, whose changes are not counted, as in PyTorch."""
+        y = self.detach()
+        if not self.is_tracer:
+            y._memory = None
+        return y
+
+    data = PlainTensor.data.getter(_data)  # type: ignore[attr-defined]  # a property, by its class
     grad = PlainTensor.grad.getter(_gradient)  # type: ignore[attr-defined]  # a property, by its class
 
     @override
@@ -183,6 +191,9 @@ class Tensor(PlainTensor):
     def __getitem__(self, key: Any, /) -> Any:
         if type(key) is not int:
             key = index_like_pytorch(key)
+            if mixes(key):
+                part, rest = selected_first(self, key)
+                return PlainTensor.__getitem__(part, rest)
         return PlainTensor.__getitem__(self, key)
 
     @override
@@ -191,8 +202,11 @@ class Tensor(PlainTensor):
             key = index_like_pytorch(key)
         if isinstance(value, Number):
             value = in_dtype_of(self, value)
+        part: Any = self
+        if mixes(key):
+            part, key = selected_first(self, key)
         try:
-            PlainTensor.__setitem__(self, key, value)
+            PlainTensor.__setitem__(part, key, value)
         except ValueError as error:
             raise as_raised_by_pytorch(error) from error.__cause__
 
@@ -459,19 +473,19 @@ def new_method(name: str) -> Call:
     return method
 
 
-def in_dtype(dtype: str) -> Call:
-    """Return the method that converts to a dtype; a layout changes nothing here."""
-
-    def method(self: Any, *, memory_format: Any = None) -> Any:
-        return self.to(getattr(xp, dtype))
-
-    method.__doc__ = f"Return the tensor in the dtype {dtype}."
-    return method
-
-
 def not_there(name: str, x: Any) -> NoReturn:
     """Raise for a method of `dispatchkit.Tensor` that PyTorch's tensors have not."""
     missing("Tensor", name)
+
+
+def give_form_in_place(path: str, function: Call) -> None:
+    """Give `Tensor` the method that writes the result of a function into its tensor, if PyTorch has one."""
+    plain = getattr(PlainTensor, f"{path}_", None)
+    if path in table.NOT_IN_PLACE or (plain is None and path not in table.IN_PLACE):
+        return
+    if path in table.OF_OTHER_VALUES:
+        plain = None
+    setattr(Tensor, f"{path}_", in_place(Tensor, path, function, plain))
 
 
 def give_methods() -> None:
@@ -488,22 +502,18 @@ def give_methods() -> None:
                 setattr(Tensor, path, spreading(function))
             else:
                 setattr(Tensor, path, function)
-            plain = getattr(PlainTensor, f"{path}_", None)
-            if path not in table.NOT_IN_PLACE and (plain is not None or path in table.IN_PLACE):
-                setattr(Tensor, f"{path}_", in_place(Tensor, path, function, plain))
+            give_form_in_place(path, function)
     give_operators(Tensor, FUNCTIONS)
     for name in set(dir(PlainTensor)) - (allowed_names("Tensor") or set()) - table.OF_THE_LIBRARY:
         if name[0] != "_":
             setattr(Tensor, name, property(functools.partial(not_there, name)))
-    for name, method in DRAWN.items():
-        setattr(Tensor, name, method)
     for kind in ("cpu", "cuda", "mps", "xpu"):
         held = property(lambda self, kind=kind: str(self.device).startswith(kind))  # type: ignore[misc]
         setattr(Tensor, f"is_{kind}", held)
     for name in ("empty", "full", "ones", "zeros"):
         setattr(Tensor, f"new_{name}", new_method(name))
     for dtype, name in {**table.CLASSES, "complex64": "CFloat", "complex128": "CDouble"}.items():
-        setattr(Tensor, name.removesuffix("Tensor").lower(), in_dtype(dtype))
+        setattr(Tensor, name.removesuffix("Tensor").lower(), converting(dtype))
 
 
 # Modules.

@@ -73,7 +73,7 @@ ARGUMENTS = {
     "x y dim": ("linalg.vecdot",),
 }
 # Taken for these, too.
-SYNONYMS = {"A": "input", "axis": "dim", "keepdims": "keepdim"}
+SYNONYMS = {"A": "input", "axis": "dim", "keepdims": "keepdim", "dtype": "shape"}
 # Given as several numbers, too, as in `x.view(2, 3)`.
 SPREAD = frozenset({"size", "shape", "dims"})
 # Methods that take the numbers of a list one by one.
@@ -107,18 +107,22 @@ NO_METHODS = frozenset(
         ),
         *("var_mean", "view_as_complex", "view_as_real", "alias_copy", "unfold_copy"),
         *("diagonal_copy", "expand_copy", "permute_copy", "split_with_sizes_copy", "squeeze_copy", "t_copy"),
-        *("transpose_copy", "unbind_copy", "unsqueeze_copy", "view_copy"),
+        *("transpose_copy", "unbind_copy", "unsqueeze_copy", "view_copy", "as_strided_copy"),
     }
 )
 NOT_IN_PLACE = frozenset({"equal", "imag", "isfinite", "isinf", "isnan", "logaddexp", "positive", "real", "signbit"})
 NOT_IN_PLACE |= {"conj", "maximum", "minimum"}
+# Functions whose values at infinities and NaN are others than those of the operations of their names.
+OF_OTHER_VALUES = frozenset({"sgn", "sign", "floor_divide"})
 # What tensors have besides PyTorch's names: the library itself asks for it.
 OF_THE_LIBRARY = frozenset({"array", "is_tracer", "from_dlpack", "persistent", "to_device"})
 # What has a further name with ``_copy``, for a result in memory of its own.
 COPIED = (
     *("diagonal", "expand", "narrow", "permute", "split_with_sizes", "squeeze", "t", "transpose", "unbind", "unfold"),
-    *("unsqueeze", "view"),
+    *("unsqueeze", "view", "as_strided"),
 )
+# Functions whose results may be of another dtype than their integers.
+OF_ANY_DTYPE = frozenset({"view", "view_copy"})
 # Arguments that are axes.
 AXES = frozenset({"dim", "dims", "dim0", "dim1", "dim2", "dimension", "axis", "axis0", "axis1", "start_dim", "end_dim"})
 # Functions whose arguments of these names are no axes.

@@ -53,7 +53,7 @@ def interpolate(
     expect(op, "x", shape, len(shape) in dimensions, f"{wanted} for mode={mode!r}")
     if align_corners is not None and axes is None:
         raise ValueError(f"{op.__name__}: align_corners is for modes of weighted means, found mode={mode!r}")
-    lengths, steps = _lengths(shape[2:], size, scale_factor, recompute_scale_factor)
+    lengths, steps = lengths_and_steps(shape[2:], size, scale_factor, recompute_scale_factor)
     if mode == "area":
         return getattr(functional, f"adaptive_avg_pool{len(lengths)}d")(x, tuple(lengths))
     if axes is not None:
@@ -66,7 +66,7 @@ def interpolate(
     return x
 
 
-def _lengths(before: tuple[int, ...], size: Any, factor: Any, recompute: Any) -> tuple[list[int], list[float]]:
+def lengths_and_steps(before: tuple[int, ...], size: Any, factor: Any, recompute: Any) -> tuple[list[int], list[float]]:
     """Return the new lengths of axes, and how far apart their elements are, where those before are 1 apart."""
     if (size is None) == (factor is None):
         raise ValueError(f"{interpolate.__name__}: give one of size and scale_factor, found {size!r} and {factor!r}")

@@ -124,10 +124,15 @@ def _least_of_cubic(end: LinePoint, other: LinePoint, least: float, most: float)
             root = math.sqrt(square)
         else:
             root = math.nan
-        divisor = second.slope - first.slope + 2 * root
-        if math.isfinite(divisor) and divisor:
-            least_step = second.step - (second.step - first.step) * ((second.slope + root - d1) / divisor)
+        divisor, share = second.slope - first.slope + 2 * root, second.slope + root - d1
+        if divisor and math.isfinite(divisor):
+            least_step = second.step - (second.step - first.step) * (share / divisor)
             return min(max(least_step, least), most)
+        # Of a straight line, which has no least point but an end.
+        if not divisor and share < 0:
+            return most
+        if not divisor and share > 0:
+            return least
     return (least + most) / 2
 
 
@@ -159,8 +164,9 @@ class LBFGS(DeclaredOptimizer, formula=None):
     were before the search. The state stands with the first parameter: ``"func_evals"`` and ``"n_iter"``, numbers;
     ``"d"``, ``"t"``, ``"prev_flat_grad"`` and ``"prev_loss"``, the last direction, step, gradient and loss;
     ``"old_dirs"``, ``"old_stps"`` and ``"ro"``, the changes of gradients and parameters and the reciprocals of their
-    products; ``"H_diag"``. Source: Nocedal and Wright, "Numerical optimization", algorithm 7.4; PyTorch,
-    `torch.optim.LBFGS`.
+    products; ``"H_diag"``. Where a line search begins with a step so small that losses differ in their last digits
+    alone, rounding decides which points it tries, and they are others than PyTorch's. Source: Nocedal and Wright,
+    "Numerical optimization", algorithm 7.4; PyTorch, `torch.optim.LBFGS`.
 
     Examples
     --------

@@ -162,3 +162,46 @@ def test_elements_of_a_tensor_without_axes_are_gathered_in_the_shape_of_the_inde
     assert torch.gather(torch.tensor(3.0), 0, torch.tensor([0])).tolist() == [3.0]
     assert torch.gather(torch.eye(2), 1, torch.tensor([[0], [1]])).tolist() == [[1.0], [1.0]]
     assert str(torch.masked.var(torch.tensor([1, 2, 3])).dtype) == "float32"
+
+
+def test_numbers_of_polynomials_and_targets_of_losses_count_for_the_dtype() -> None:
+    x, whole = torch.ones(2, dtype=torch.float32), torch.ones(2, dtype=torch.int32)
+    assert torch.nn.functional.mse_loss(x, x).dtype == torch.float32  # after which tensors are known to fit
+    assert torch.nn.functional.mse_loss(x, whole).dtype == torch.float32
+    assert torch.nn.functional.mse_loss(whole, x).dtype == torch.float32
+    assert torch.special.hermite_polynomial_he(whole, x).dtype == torch.float32
+    assert torch.special.chebyshev_polynomial_w(x, whole).dtype == torch.float32
+
+
+def test_infinite_divisors_and_dividends_have_pytorchs_whole_quotients() -> None:
+    inf, nan = float("inf"), float("nan")
+    x = torch.tensor([-1.0, 1.0], dtype=torch.float64)
+    assert (
+        torch.floor_divide(x, inf).tolist() == (x // inf).tolist() == x.clone().floor_divide_(inf).tolist() == [-1, 0]
+    )
+    y = torch.tensor([inf, -3.0], dtype=torch.float64)
+    y //= 2.0
+    assert repr(y.tolist()) == repr([nan, -2.0])
+    assert torch.tensor([nan, -2.0, 0.0]).sgn_().tolist() == [0, -1, 0]
+    assert torch.angle(torch.tensor([-0.0, -1.0, 2.0])).tolist() == [0, 3.141592653589793, 0]
+
+
+def test_whole_numbers_are_rolled_compared_and_averaged_as_in_pytorch() -> None:
+    x = torch.tensor([[0, -4, 3], [0, -2, 4]])
+    assert x.roll((2,), dims=()).tolist() == [[-2, 4, 0], [-4, 3, 0]]
+    assert torch.nn.functional.threshold(torch.tensor([-1, -3, 5]), -1.5, 2.0).tolist() == [2, 2, 5]
+    target = torch.tensor([[-1.0, -2.0], [-3.0, -4.0]], dtype=torch.float64)
+    whole = torch.nn.functional.kl_div(torch.tensor(0.0), target, reduction="batchmean", log_target=True)
+    # The batch is that of the input, which is one number.
+    assert abs(whole.item() + sum(n * 2.718281828459045**-n for n in (1, 2, 3, 4))) < 1e-12
+    assert torch.linalg.vander(torch.tensor(4), N=3).tolist() == [[1, 4, 16]]
+    assert torch.ones(2, 3).bernoulli(p=0.0).tolist() == [[0] * 3] * 2
+    empty = torch.masked_scatter(x, x > 9, torch.zeros(0, dtype=torch.int64))
+    empty.zero_()
+    assert x[0, 1] == -4
+
+
+def test_images_of_bytes_are_resized_by_whole_numbers_and_do_not_wrap() -> None:
+    x = torch.tensor([[[[0, 255, 0, 255]]]], dtype=torch.uint8)
+    y = torch.nn.functional.interpolate(x, size=(1, 8), mode="bicubic")
+    assert y.flatten().tolist() == [0, 67, 224, 215, 40, 31, 188, 255]

@@ -99,6 +99,24 @@ def test_a_quadratic_function_is_minimised_in_two_iterations() -> None:
     assert (optimizer.state[x]["n_iter"], optimizer.state[x]["func_evals"], len(calls)) == (2, 2, 2)
 
 
+def test_a_search_on_a_straight_line_takes_ten_times_the_step_until_its_bound() -> None:
+    x = dk.tensor([0.0], requires_grad=True)
+    optimizer = dk.optim.LBFGS([x], lr=0.25, max_iter=1, max_eval=4, line_search_fn="strong_wolfe")
+    seen: list[float] = []
+
+    def closure() -> Any:
+        optimizer.zero_grad()
+        seen.append(x.item())
+        loss = (-2.0 * x).sum()
+        loss.backward()
+        return loss
+
+    # The first step is `lr` over the sum of the gradient, 0.125, in the direction 2.
+    optimizer.step(closure)
+    assert seen == [0.0, 0.25, 2.5, 25.0, 250.0]
+    assert x.tolist() == [250.0]
+
+
 def test_single_precision_stays() -> None:
     losses, [w, b] = run(logistic, dk, SEARCH, 2, "float32")
     assert w.dtype == b.dtype == np.float32

@@ -117,6 +117,8 @@ def _text(path: str, module: Any, modules: dict[str, ModuleType]) -> str:
     needed = [name for name in ("Any", "overload") if re.search(rf"\b{name}\b", body)]
     if needed:
         lines.add(f"from typing import {', '.join(needed)}")
+    if re.search(r"\(Module\b", body) and not re.search(r"^class Module\b", body, re.MULTILINE):
+        lines.add(f"from {HOME}.nn import Module as Module")
     lines |= {f"import {place}" for place in re.findall(r"\(?(?:Module, )?(dispatchkit\.[\w.]+)\.\w+\)", body)}
     return HEAD.format(text=summary) + "".join(f"{line}\n" for line in sorted(lines)) + body
 

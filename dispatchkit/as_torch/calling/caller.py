@@ -71,7 +71,12 @@ class FunctionCaller:
         self.defaults = {p.name: p.default for p in shown}
         self.signatures = signatures_of(path)
         self.refused, self.as_floats = self.signatures.refused, self.signatures.as_floats
-        self.keeps, self.promotes = self.signatures.keeps, path in PROMOTING
+        self.keeps = self.signatures.keeps and path not in table.OF_ANY_DTYPE
+        self.promotes = path in PROMOTING
+        self.aside = table.ARGUMENTS_OF_ANY_KIND
+        if self.promotes:
+            # Numbers of polynomials and targets of regressions are operands like others.
+            self.aside = self.aside - {"n", "target"}
         self.check = CHECKS.get(path)
         if path.startswith("nn.functional.") and self.signatures.names:
             self.names = self.signatures.names
@@ -159,7 +164,7 @@ class FunctionCaller:
                 self.fitting.add(types)
         for look in self.looks:
             look(given)
-        if (self.looked or self.promotes) and not (known and self.has_plain_kind(args)):
+        if self.promotes or (self.looked and not (known and self.has_plain_kind(args))):
             self.look_at_kinds(given)
         if self.check is not None:
             given = self.check(given) or given
@@ -247,7 +252,7 @@ class FunctionCaller:
         if given.get("dtype") is not None:
             return
         if self.promotes:
-            cast = in_common_dtype(given, table.NUMBERS_IN_COMMON, table.ARGUMENTS_OF_ANY_KIND)
+            cast = in_common_dtype(given, table.NUMBERS_IN_COMMON, self.aside)
             if cast:
                 given |= cast
                 arrays |= {name: value for name, value in cast.items() if name in arrays}

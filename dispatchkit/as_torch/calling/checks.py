@@ -14,8 +14,9 @@ import numpy as np
 from dispatchkit.as_torch.calling.signatures import NAMES
 from dispatchkit.as_torch.table import is_array
 from dispatchkit.declare.namespace import tensor_namespace as xp
+from dispatchkit.graph.storage import Storage
 
-__all__ = ["CHECKS", "index_like_pytorch", "kind_of"]
+__all__ = ["CHECKS", "index_like_pytorch", "kind_of", "mixes", "selected_first"]
 
 Given = dict[str, Any]
 Check = Callable[[Given], Any]
@@ -68,6 +69,10 @@ def index_like_pytorch(key: Any) -> Any:
     """
     if type(key) is tuple:
         return tuple([index_like_pytorch(part) for part in key])
+    if isinstance(key, np.integer):
+        return int(key)
+    if isinstance(key, Storage) and is_whole_number(key):
+        return int(key.array)
     if type(key) is slice:
         if isinstance(key.step, int) and key.step <= 0:
             raise ValueError("step must be greater than zero")
@@ -78,6 +83,42 @@ def index_like_pytorch(key: Any) -> Any:
         if dtype not in ("bool", "int64", "int32") and (key.ndim or kind_of(key) not in "iu"):
             raise IndexError(f"tensors used as indices must be long, int, byte or bool tensors, found {dtype}")
     return key
+
+
+def is_whole_number(key: Any) -> bool:
+    """Return whether an index is a single integer in NumPy's memory, which selects one place, as a plain one does."""
+    array = key.array
+    return (
+        not key.is_tracer
+        and type(array) is np.ndarray
+        and not array.ndim
+        and array.dtype.kind in "iu"
+        and (array.dtype != np.uint8)
+    )
+
+
+def selected_first(x: Any, key: tuple[Any, ...]) -> tuple[Any, tuple[Any, ...]]:
+    """Return what integers of an index select, and the index of the rest, as PyTorch does one after the other.
+
+    In one step NumPy would take an integer beside an array for an array of one number, and move axes.
+    """
+    first: list[Any] = []
+    for part in key:
+        if part is Ellipsis or type(part) is int:
+            first.append(part)
+        elif part is not None and part is not True and part is not False:
+            count = 1
+            if is_array(part) and kind_of(part) == "b":
+                count = part.ndim
+            first += [slice(None)] * count
+    return x[tuple(first)], tuple([part for part in key if type(part) is not int])
+
+
+def mixes(key: Any) -> bool:
+    """Return whether an index has integers and arrays."""
+    if type(key) is not tuple or int not in map(type, key):
+        return False
+    return any(type(part) is list or is_array(part) or isinstance(part, np.ndarray) for part in key)
 
 
 @check_of("split", "unsafe_split", "split_with_sizes", "split_with_sizes_copy", "unsafe_split_with_sizes")
@@ -239,7 +280,7 @@ def one_place(given: Given) -> None:
 
 
 @check_of("roll")
-def shifts(given: Given) -> None:
+def shifts(given: Given) -> Given:
     amount, dims = given.get("shifts"), given.get("dims", ())
     count = len(amount) if isinstance(amount, (tuple, list)) else 1
     along = len(dims) if isinstance(dims, (tuple, list)) else 1
@@ -247,6 +288,18 @@ def shifts(given: Given) -> None:
         raise RuntimeError("`shifts` required")
     if count != along and not (not along and count == 1):
         raise RuntimeError(f"shifts and dimensions must align. shifts: {count}, dims:{along}")
+    if along:
+        return given
+    if isinstance(amount, (tuple, list)):
+        amount = amount[0]
+    return {"input": given["input"], "shifts": amount}
+
+
+@check_of("nn.functional.threshold")
+def in_whole_numbers(given: Given) -> Given:
+    if kind_of(given["input"]) not in "iu":
+        return given
+    return {**given, "threshold": int(given["threshold"]), "value": int(given["value"])}
 
 
 @check_of(

@@ -158,6 +158,8 @@ def _cast(value: Any, dtype: Any) -> Any:
         if str(tensor.dtype) == str(dtype):
             return value
         return xp.astype(value, dtype)
+    if type(value) is bool and dtype.kind in "fc":
+        return float(value)
     if dtype.kind in "iu" and isinstance(value, int):
         limits = np.iinfo(dtype)
         if not limits.min <= value <= limits.max:

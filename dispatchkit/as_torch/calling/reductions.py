@@ -47,12 +47,11 @@ def broadcast_target(path: str, given: dict[str, Any]) -> None:
     """Bring an input and a target of different shapes to one, with PyTorch's warning."""
     x: Any = given.get("input")
     target: Any = given.get("target")
-    if not (is_array(x) and is_array(target)) or x.shape == target.shape:
+    if not (is_array(x) and is_array(target)) or x.shape == target.shape or path.endswith("kl_div"):
         return
-    if not path.endswith("kl_div"):
-        warnings.warn(
-            f"Using a target size ({target.shape}) that is different to the input size ({x.shape}). This will likely "
-            f"lead to incorrect results due to broadcasting. Please ensure they have the same size.",
-            stacklevel=5,
-        )
+    warnings.warn(
+        f"Using a target size ({target.shape}) that is different to the input size ({x.shape}). This will likely "
+        f"lead to incorrect results due to broadcasting. Please ensure they have the same size.",
+        stacklevel=5,
+    )
     given["input"], given["target"] = xp.broadcast_arrays(x, target)

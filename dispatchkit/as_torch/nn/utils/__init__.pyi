@@ -4,6 +4,8 @@ Written by ``nox -s generated`` from the table; do not edit.
 """
 
 # mypy: disable-error-code="misc, no-redef, override"
+from dispatchkit.as_torch.nn.utils import parametrizations as parametrizations
+from dispatchkit.as_torch.nn.utils import parametrize as parametrize
 from dispatchkit.as_torch.nn.utils import rnn as rnn
 from dispatchkit.nn.utils import clip_grad_norm_ as clip_grad_norm_
 from dispatchkit.nn.utils import clip_grad_value_ as clip_grad_value_

@@ -1,0 +1,13 @@
+"""`torch.nn.utils.parametrizations` of PyTorch in terms of dispatchkit.
+
+Written by ``nox -s generated`` from the table; do not edit.
+"""
+
+# mypy: disable-error-code="misc, no-redef, override"
+from typing import Any
+
+orthogonal: Any
+
+spectral_norm: Any
+
+weight_norm: Any

@@ -1,0 +1,149 @@
+"""Views: by a tensor that is one number, by dtypes, by strides, and through `data`."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+import dispatchkit.as_torch as torch
+
+
+def counted(*shape: int) -> Any:
+    return torch.arange(float(torch.Size(shape).numel()), dtype=torch.float64).reshape(shape)
+
+
+@pytest.mark.parametrize("dtype", ["int64", "int32", "int8"])
+def test_an_index_that_is_one_number_makes_a_view(dtype: str) -> None:
+    x = torch.zeros(3, 2, requires_grad=True)
+    z = x * 2
+    part = z[torch.tensor(1, dtype=getattr(torch, dtype))]
+    part.add_(1).mul_(3)
+    assert z.tolist() == [[0, 0], [3, 3], [0, 0]]
+    z.sum().backward()
+    assert x.grad.tolist() == [[2, 2], [6, 6], [2, 2]]
+
+
+def test_a_byte_is_a_mask_and_numbers_that_are_too_large_are_refused() -> None:
+    x = counted(2, 3)
+    assert x[torch.tensor(1, dtype=torch.uint8)].shape == (1, 2, 3)
+    assert x[torch.tensor(True)].shape == (1, 2, 3)
+    with pytest.raises(IndexError, match="index 5 is out of bounds for axis 0 with size 2"):
+        x[torch.tensor(5)]
+
+
+@pytest.mark.parametrize("zero", [0, torch.tensor(0)], ids=["int", "tensor"])
+def test_a_number_beside_an_array_selects_first_and_moves_no_axis(zero: Any) -> None:
+    x, places = counted(2, 3, 4), torch.tensor([0, 2])
+    assert x[zero, :, places].tolist() == [[0, 2], [4, 6], [8, 10]]
+    assert x[places - 1, ..., zero].tolist() == [[12, 16, 20], [12, 16, 20]]
+    assert x[zero, None, places].shape == (1, 2, 4)
+    x[zero, :, places] = torch.tensor([-1.0, -2.0], dtype=torch.float64)
+    assert x[0].tolist() == [[-1, 1, -2, 3], [-1, 5, -2, 7], [-1, 9, -2, 11]]
+    assert x[1].min() == 12
+
+
+def test_a_view_in_another_dtype_shares_memory() -> None:
+    x = torch.ones(2, dtype=torch.float64)
+    bits = x.view(torch.int64)
+    assert (bits.dtype, bits[0].item()) == (torch.int64, 0x3FF0000000000000)
+    bits.zero_()
+    assert x.tolist() == [0.0, 0.0]
+    assert torch.tensor([1, 0], dtype=torch.uint8).view(dtype=torch.bool).tolist() == [True, False]  # type: ignore[call-overload]
+    assert torch.tensor([0x3FF0000000000000]).view(torch.float64).tolist() == [1.0]
+    with pytest.raises(RuntimeError, match="must be a divisor of the total size in bytes"):
+        torch.zeros(2, 3, dtype=torch.float32).view(torch.float64)
+
+
+def test_data_writes_through() -> None:
+    p: Any = torch.nn.Parameter(torch.ones(3))
+    p.data.add_(1)
+    p.data[0] = 5
+    p.data[1:] -= 1
+    assert p.tolist() == [5, 1, 1]
+    other = torch.zeros(2)
+    p.data = other
+    other.add_(3)
+    assert (p.tolist(), p.requires_grad, p.is_leaf) == ([3, 3], True, True)
+    p.grad = torch.ones(2)
+    p.grad.data.zero_()
+    assert p.grad.tolist() == [0, 0]
+    with pytest.raises(TypeError, match="data: expected a tensor, found int"):
+        p.data = 3
+
+
+def test_a_change_through_data_is_not_counted() -> None:
+    # Solvers of differential equations fill a tensor of stages so, of which only those before are needed.
+    x = torch.ones(2, requires_grad=True)
+    stages = torch.zeros(2)
+    stages.data[0] = 3.0
+    y = (x[0] * stages[:1]).sum()
+    stages.data[1] = 4.0
+    y.backward()
+    assert (x.grad.tolist(), stages.tolist()) == ([3, 0], [3, 4])
+    x.data.clamp_(max=0.5)
+    assert x.tolist() == [0.5, 0.5]
+
+
+def test_strides_make_views_of_memory() -> None:
+    x = counted(6)
+    assert x.as_strided((2, 2), (1, 2)).tolist() == [[0, 2], [1, 3]]
+    assert torch.as_strided(x, (2, 2), (1, 2), 1).tolist() == [[1, 3], [2, 4]]
+    assert x.as_strided((), (), 2).item() == 2
+    assert x[2:].as_strided((2,), (1,)).tolist() == [2, 3]
+    assert (x[2:].as_strided((2,), (1,), 0).tolist(), x[2:].storage_offset()) == ([0, 1], 2)
+    turned = x.reshape(2, 3).t()
+    turned.as_strided((2, 3), (3, 1))[0] = 9
+    assert turned.tolist() == [[9, 3], [9, 4], [9, 5]]
+    assert torch.as_strided_copy(x, (2,), (3,)).tolist() == [9, 3]
+    assert torch.as_strided_scatter(x, torch.zeros(2, dtype=torch.float64), (2,), (3,)).tolist() == [0, 9, 9, 0, 4, 5]
+
+
+def test_gradients_flow_through_strides() -> None:
+    x, weights = counted(4).requires_grad_(), counted(3, 2)
+    y = x.as_strided((3, 2), (1, 1))
+    (y * y * weights).sum().backward()
+    assert x.grad.tolist() == [0, 6, 28, 30]
+    x = counted(2, 3).requires_grad_()
+    ((x * 1).t().as_strided((2, 2), (1, 2), 1) ** 3).sum().backward()
+    assert x.grad.tolist() == [[0, 3, 12], [27, 48, 0]]
+
+
+def test_a_change_of_a_view_by_strides_has_the_right_gradient() -> None:
+    x = counted(6).requires_grad_()
+    z = x * 1
+    z.as_strided((2, 2), (1, 2), 1).mul_(torch.tensor([2.0, 3.0], dtype=torch.float64))
+    (z * z).sum().backward()
+    assert x.grad.tolist() == [0, 8, 16, 54, 72, 10]
+
+
+def test_strides_have_second_and_forward_derivatives() -> None:
+    x = counted(4).requires_grad_()
+    assert torch.autograd.gradgradcheck(lambda x: x.as_strided((3, 2), (1, 1)) ** 3, (x,))
+    _, tangent = torch.func.jvp(lambda x: x.as_strided((2, 2), (1, 2)) * 2, (counted(6),), (counted(6),))
+    assert tangent.tolist() == [[0, 4], [2, 6]]
+    rows = torch.func.vmap(lambda x: x.as_strided((2, 2), (1, 2)))(counted(2, 6))
+    assert rows.tolist() == [[[0, 2], [1, 3]], [[6, 8], [7, 9]]]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (((2,), (-1,)), r"Negative strides are not supported at the moment, got strides: \[-1\]; write x\.flip"),
+        (((2, 3), (1,)), "mismatch in length of strides and shape"),
+        (((4,), (2,), 1), r"reach element 7, which is out of bounds for storage of 6 elements"),
+        (((-1,), (1,)), r"lengths must be 0 or greater, found size=\[-1\]"),
+        (((1,), (1,), -2), "invalid storage offset -2"),
+    ],
+    ids=str,
+)
+def test_strides_that_do_not_fit_are_refused(arguments: Any, message: str) -> None:
+    with pytest.raises(RuntimeError, match=message):
+        counted(6).as_strided(*arguments)
+
+
+def test_a_view_with_an_element_twice_is_read_only() -> None:
+    x = counted(5)
+    with pytest.raises(RuntimeError, match=r"memory is read-only.*change a copy"):
+        x.as_strided((2, 2), (1, 1)).add_(1)
+    assert x.tolist() == [0, 1, 2, 3, 4]
