@@ -26,7 +26,7 @@ def load() -> np.ndarray:
     """Return heights in metres, on a grid of 344 × 403 points about 80 m apart."""
     from matplotlib.cbook import get_sample_data  # noqa: PLC0415  # the rest of the program can be had without it
 
-    with get_sample_data("jacksboro_fault_dem.npz") as file:
+    with np.load(get_sample_data("jacksboro_fault_dem.npz", asfileobj=False)) as file:
         return np.asarray(file["elevation"], np.float64)
 
 

@@ -28,14 +28,14 @@ ignore_missing_imports = true
 """
 # Classes of the pages that have their operators and methods from the decorator, which only the plugin shows.
 PLAIN = (
-    r"\"(Diagonal|Identity|LowRank|Measured|Quantity|Scaled|ScaledIdentity)\".*"
+    r"\"(ComplexPair|Diagonal|Identity|Image|LowRank|Measured|Quantity|Scaled|ScaledIdentity)\".*"
     r"\[(operator|attr-defined|index|reportOperatorIssue|reportAttributeAccessIssue|reportIndexIssue)\]"
 )
 # Complaints by a pattern of their first line, and why they stand.
 ACCEPTED = {
     r"(_plum|_torch_function)\.py.*(no-redef|reportRedeclaration)": "rules of one name, or a function written anew",
-    r"(_seeing|_structured_weight)\.py.*PossiblyUnbound": "a result of a loop that runs",
-    r"(_defining_types|_torch_function)\.py.*var-annotated": "an empty list or dictionary, filled further on",
+    r"(_seeing|_structured_weight|_complex_pair|_gp_regression)\.py.*PossiblyUnbound": "a result of a loop that runs",
+    r"(_defining_types|_advanced_types|_torch_function)\.py.*var-annotated": "an empty list or dictionary, filled further on",
     PLAIN: "array types without dk.ArrayMethods, whose operators and methods the plugin shows",
     r"_fallbacks\.py.*\"float\" has": "the same, on what their handlers give",
     r"_operations\.py.*\"doubled\"": "a method that the page declares for its own operation",
@@ -52,6 +52,7 @@ ACCEPTED = {
     r"(first_type|auditing_types)\.py.*list\[object\]": "a list of functions and kinds, to mypy one of objects",
     r"_seeing\.py.*(results|densified)": "columns that only measured coverage has",
     r"_modes\.py.*__tensor_function__": "an override written as a plain method, which the protocol allows",
+    r"_units_program\.py.*\"magnitude\"": "a quantity, as the gradient by one is",
     r"training_digits\.py.*for class \"tuple": "scikit-learn's own annotations",
 }
 
