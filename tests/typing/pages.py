@@ -35,7 +35,7 @@ PLAIN = (
 ACCEPTED = {
     r"(_plum|_torch_function)\.py.*(no-redef|reportRedeclaration)": "rules of one name, or a function written anew",
     r"(_seeing|_structured_weight|_complex_pair|_gp_regression)\.py.*PossiblyUnbound": "a result of a loop that runs",
-    r"(_defining_types|_advanced_types|_torch_function)\.py.*var-annotated": "an empty list or dictionary, filled further on",
+    r"(_defining_types|_advanced_types|_torch_function)\.py.*var-annotated": "a list or dictionary, filled further on",
     PLAIN: "array types without dk.ArrayMethods, whose operators and methods the plugin shows",
     r"_fallbacks\.py.*\"float\" has": "the same, on what their handlers give",
     r"_operations\.py.*\"doubled\"": "a method that the page declares for its own operation",
