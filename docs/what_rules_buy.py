@@ -121,7 +121,7 @@ def picture(outcomes: list[Outcome]) -> str:
     """Return bars of the dense copies and of the time, for each number of rules."""
     first = outcomes[0]
     time_at = LEFT + LONGEST + 170
-    parts = [label(LEFT, 16, "dense copies"), label(time_at, 16, "time, as a part of that without a rule")]
+    parts = [label(LEFT, 16, "dense copies"), label(time_at, 16, "time (no rule: 1)")]
     for row, (name, taken) in enumerate(zip(NAMES, outcomes, strict=True)):
         y = 26 + LINE * row
         bytes_width = LONGEST * taken.nbytes / first.nbytes
