@@ -154,6 +154,12 @@ class MetadataTensor(Wrapper):
     def _parts(self, inner: Parts) -> Parts:
         return inner.with_parts(metadata=self.metadata)
 
+    def _labelled(self) -> tuple[Any, Any, dict[str, Any]]:
+        array, names = self.data, None
+        if isinstance(array, Wrapper):
+            array, names, _ = array._labelled()
+        return array, names, self.metadata
+
     def fitted(self, value: Any) -> Any:
         """Return an argument for a type inside, without its metadata.
 

@@ -205,3 +205,9 @@ def test_images_of_bytes_are_resized_by_whole_numbers_and_do_not_wrap() -> None:
     x = torch.tensor([[[[0, 255, 0, 255]]]], dtype=torch.uint8)
     y = torch.nn.functional.interpolate(x, size=(1, 8), mode="bicubic")
     assert y.flatten().tolist() == [0, 67, 224, 215, 40, 31, 188, 255]
+
+
+@pytest.mark.parametrize("name", ["clamp", "clamp_", "clip", "clip_"])
+def test_bounds_ask_for_one_of_them(name: str) -> None:
+    with pytest.raises(RuntimeError, match=r"torch\.clamp: At least one of 'min' or 'max' must not be None"):
+        getattr(torch.ones(2), name)()

@@ -41,7 +41,7 @@ def test_masked_arrays_of_numpy_go_in_and_out_with_their_dtype() -> None:
 
 
 def test_the_old_name_of_to_numpy_ma_warns() -> None:
-    with pytest.warns(DeprecationWarning, match=r"^MaskedTensor.to_masked_array is called to_numpy_ma$"):
+    with pytest.warns(DeprecationWarning, match=r"^MaskedTensor.to_masked_array is deprecated, .*; write to_numpy_ma$"):
         assert MASKED.to_masked_array().tolist() == [1, None, 3]
 
 

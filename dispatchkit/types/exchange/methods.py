@@ -96,13 +96,12 @@ class Exchanged:
         AutogradError : if the array inside requires a gradient; detach it
         ImportError : without xarray
         """
-        array: Any = self
-        names, metadata = None, {}
-        if type(array).__name__ == "MetadataTensor":
-            metadata, array = array.metadata, array.data
-        if type(array).__name__ == "NamedTensor":
-            names, array = array.names, array.data
+        array, names, metadata = self._labelled()
         return make_xarray(array, names, metadata, self._caller("to_xarray"))
+
+    def _labelled(self) -> tuple[Any, Any, dict[str, Any]]:
+        """Return the array inside of names and metadata, the names of its axes, None without some, and the metadata."""
+        return self, None, {}
 
     def to_uncertainties(self) -> Any:
         """Return an array of numbers of the library uncertainties, correlated as these are; exact ones are floats.

@@ -187,7 +187,7 @@ class MaskedTensor(Wrapper):
         """
         return with_level(cls, read_object("astropy", data, "MaskedTensor.from_astropy", OF_ASTROPY_MEANT))
 
-    @deprecated("MaskedTensor.to_masked_array is called to_numpy_ma")
+    @deprecated("MaskedTensor.to_masked_array is deprecated, and goes with the next minor version; write to_numpy_ma")
     def to_masked_array(self) -> Any:
         """Return a masked array of `numpy.ma`: the old name of `to_numpy_ma`."""
         return self.to_numpy_ma()

@@ -252,6 +252,9 @@ class NamedTensor(Wrapper):
     def _parts(self, inner: Parts) -> Parts:
         return inner.with_parts(names=self.names)
 
+    def _labelled(self) -> tuple[Any, Any, dict[str, Any]]:
+        return self.data, self.names, {}
+
     def _around(self, data: Any) -> NamedTensor:
         """Return an array around new elements whose axes have the same names."""
         return NamedTensor(data, self.names)
