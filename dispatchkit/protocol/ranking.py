@@ -14,7 +14,7 @@ from dispatchkit.protocol.naming import ANY, type_name
 from dispatchkit.protocol.outcome import AMBIGUOUS, KIND, RULE, Outcome
 from dispatchkit.protocol.overridable import Overridable
 from dispatchkit.protocol.parameters import Form, Key, Parameters, flatten
-from dispatchkit.protocol.rules import LEFT_OUT, Rule
+from dispatchkit.protocol.rules import LEFT_OUT, NamedBy, Rule
 from dispatchkit.protocol.steps import Step, decline
 from dispatchkit.protocol.types.array_types import ArrayTypes
 from dispatchkit.versions import Version
@@ -34,12 +34,13 @@ def rule_steps(operation: Overridable, key: Key, cls: type, trial: Sequence[Rule
     """
     order, parameters = operation.types.counts_as, operation.parameters
     counted = order(cls)
+    listed = _listed(operation, key)
     steps: list[Step] = []
     targets: tuple[Overridable | Kind, ...] = (operation, *operation.kind.lineage())
     for target in targets:
         fitting = [
             (far, rule)
-            for rule in _with_trial(target, _candidates(operation, target, key), trial)
+            for rule in _with_trial(target, _candidates(operation, target, listed), trial)
             if rule.serves(counted) and (far := rule.distances(key, parameters, cls, order)) is not None
         ]
         if fitting:
@@ -47,13 +48,21 @@ def rule_steps(operation: Overridable, key: Key, cls: type, trial: Sequence[Rule
     return steps
 
 
-def _candidates(operation: Overridable, target: Any, key: Key) -> list[Rule]:
-    """Return the rules for an operation or a kind that may fit a call."""
-    handlers, order = operation.protocol.handlers, operation.types.counts_as
+def _listed(operation: Overridable, key: Key) -> list[NamedBy] | None:
+    """Return the lists of the rules that may fit a call, by the types that they name; None where all may."""
+    order = operation.types.counts_as
     classes = flatten(key)
-    if NoneType in classes or not all(flatten((entry,)) for entry in key):
-        return handlers.of(target)  # a rule fits without the type that it names for what is left out
-    return handlers.needing(target, dict.fromkeys(counted for cls in classes for counted in order(cls)))
+    if NoneType in classes or () in key:
+        return None  # a rule fits without the type that it names for what is left out
+    return operation.protocol.handlers.naming(dict.fromkeys(counted for cls in classes for counted in order(cls)))
+
+
+def _candidates(operation: Overridable, target: Any, listed: list[NamedBy] | None) -> list[Rule]:
+    """Return the rules for an operation or a kind that may fit a call, of those that are listed."""
+    handlers = operation.protocol.handlers
+    if listed is None:
+        return handlers.of(target)
+    return handlers.needing(target, listed)
 
 
 def _with_trial(target: Overridable | Kind, rules: list[Rule], trial: Sequence[Rule]) -> list[Rule]:
