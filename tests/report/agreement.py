@@ -153,7 +153,7 @@ def plain(recorded: TracedCall) -> bool:
 
 
 def agreement(case: Case, operations: Sequence[Overridable]) -> Agreement:
-    """Make the sample calls of operations with a type, and compare what was predicted of each with what was recorded."""
+    """Make the sample calls of operations with a type; compare what was predicted of each with what was recorded."""
     found, chosen = Agreement(case), set(operations)
     with measuring():
         for call in [call for call in calls() if call.operation in chosen]:
