@@ -15,8 +15,10 @@ CASES = cases()
 # Of each case one of so many parts of the operations is called, another one than of the case before it; all parts
 # together by `nox -s long`, and where `nox -s docs` compares the page.
 PARTS = 1 if os.environ.get("HYPOTHESIS_PROFILE") == "long" else 2
-# The largest share of calls, in per cent, of which the prediction may say that they depend on values.
+# The largest share of calls, in per cent, of which the prediction may say that they depend on values; of a part of the
+# operations it is a little larger than of all.
 DEPENDING = {"ScalarTensor": 28, "mode that may decline": 100}
+OF_A_PART = 1.0 if PARTS == 1 else 1.1
 
 
 @pytest.fixture(autouse=True)
@@ -32,7 +34,8 @@ def test_predictions_agree_with_records(place: int) -> None:
     found = agreement(case, shipped()[place % PARTS :: PARTS])
     assert found.wrong == []
     assert found.calls.total() > 2000 / PARTS
-    assert 100 * found.depend.total() <= DEPENDING.get(case.name, 5) * found.calls.total()
+    most = OF_A_PART * DEPENDING.get(case.name, 5)
+    assert 100 * found.depend.total() <= most * found.calls.total()
 
 
 def test_every_operation_with_arrays_is_tried() -> None:
