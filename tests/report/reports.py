@@ -6,8 +6,16 @@ from collections.abc import Sequence
 from functools import cache
 from typing import Any
 
+import pytest
+
 import dispatchkit as dk
 from dispatchkit.report import Coverage, CoverageSet
+
+
+def list_alone(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Have reports be about one function, where a test reads one row of them."""
+    listed = dk.tensor_protocol.operations
+    monkeypatch.setattr(listed, "_listed", {name: listed[name]})
 
 
 def coverage_of(cls: type) -> Coverage:
