@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from functools import reduce
 from types import NotImplementedType
 from typing import Any
@@ -387,9 +388,11 @@ def vector_norm_masked(
     keepdims: bool = False,
     ord: float = 2,  # the operation's name
 ) -> Any:
-    if ord <= 0:
-        return decline("zeros in the places of missing elements would count")
-    result = linalg.vector_norm(with_value(x, 0), axis=axis, keepdims=keepdims, ord=ord)
+    if ord >= 0:
+        numbers = with_value(x, 0)
+    else:
+        numbers = ops.where(x.valid, x.data / 1, math.inf)
+    result = linalg.vector_norm(numbers, axis=axis, keepdims=keepdims, ord=ord)
     return MaskedTensor(result, ops.any(x.valid, axis=axis, keepdims=keepdims))
 
 
