@@ -217,6 +217,10 @@ class MaskedTensor(Wrapper):
             raise ValueError("item: the element is missing")
         return self.data.item()
 
+    def __contains__(self, value: Any) -> bool:
+        """Return whether an element that is there equals a value."""
+        return bool(ops.any((self == value).filled(False)))
+
     def _around(self, data: Any) -> MaskedTensor:
         """Return an array around new elements, of which none is missing."""
         return MaskedTensor(data)
