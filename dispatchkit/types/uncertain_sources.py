@@ -1,4 +1,4 @@
-"""The independent sources that uncertain numbers depend on: which array has which, joined, added up, moved and scaled."""
+"""The independent sources that uncertain numbers depend on: which array has which, joined, added, moved and scaled."""
 
 from __future__ import annotations
 
