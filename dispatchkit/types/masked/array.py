@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from functools import reduce
 from types import NotImplementedType
 from typing import Any
@@ -463,6 +464,33 @@ def assign_masked(x: Any, key: Any, value: Any, /) -> Any:
     ops.setitem(x.data, key, data)
     ops.setitem(x.valid, key, valid)
     return None
+
+
+@implements(ops.scatter_add, MaskedTensor)
+def scatter_add_masked(x: Any, /, axis: int, indices: Any, src: Any) -> Any:
+    if isinstance(indices, MaskedTensor):
+        return decline("what is missing cannot be an index")
+    return _add_into(lambda into, added: ops.scatter_add(into, axis, indices, added), x, src)
+
+
+@implements(ops.index_put, MaskedTensor)
+def index_put_masked(x: Any, key: Any, value: Any, /, *, accumulate: bool = False) -> Any:
+    if not accumulate or any(isinstance(part, MaskedTensor) for part in (key if isinstance(key, tuple) else (key,))):
+        return move_masked(ops.index_put, x, key, value, accumulate=accumulate)
+    return _add_into(lambda into, added: ops.index_put(into, key, added, accumulate=True), x, value)
+
+
+def _add_into(add: Callable[[Any, Any], Any], x: Any, added: Any) -> Any:
+    """Return sums of elements of one array with those of another, missing where one of them is."""
+    data, there = parts(x)
+    summand = added
+    if isinstance(added, MaskedTensor):
+        summand = with_value(added, 0)
+    total = add(data, summand)
+    if not tensor_protocol.types.participates(type(total)):
+        return total
+    lost = add(ops.zeros_like(validity_of(x), dtype=ops.int64), ops.astype(~validity_of(added), ops.int64))
+    return MaskedTensor(total, (lost == 0) & there)
 
 
 @implements(ops.argsort)
