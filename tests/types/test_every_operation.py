@@ -1,4 +1,4 @@
-"""What holds of every operation: results do not depend on units, and deviations are those that the Jacobian gives."""
+"""What holds of every operation: units and hidden data do not matter, and deviations are those of the Jacobian."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import pytest
 
 import dispatchkit as dk
 from dispatchkit.declare.operation import DeclaredOperation
-from dispatchkit.types import QuantityTensor, UncertainTensor
+from dispatchkit.types import MaskedTensor, QuantityTensor, UncertainTensor
 from dispatchkit.types.levels import list_parts
 from tests.declared import OPERATIONS, marks_of
 
@@ -108,3 +108,62 @@ def check_deviations(function: Any, args: list[Any], kwargs: dict[str, Any], pla
 def test_the_deviations_of_a_result_are_those_of_its_jacobian(entry: DeclaredOperation) -> None:
     for args, kwargs, places in calls(entry):
         check_deviations(entry.function, args, kwargs, places)
+
+
+def masked_calls(entry: DeclaredOperation) -> list[tuple[list[Any], dict[str, Any], dict[int, Any]]]:
+    """Return calls of an operation, and of some arrays of numbers which elements are there, by place."""
+    rng = np.random.default_rng(3)
+    return [
+        (args, kwargs, {place: rng.random(args[place].shape) < 0.6 for place in some})
+        for args, kwargs, places in calls(entry)
+        for some in [places, *([place] for place in places[1:])]
+    ]
+
+
+def hidden(args: list[Any], there: dict[int, Any], behind: float) -> list[Any]:
+    """Return arguments with masked arrays at some places, which hold a number behind what is missing."""
+    arrays = {place: MaskedTensor(np.where(there[place], args[place], behind), there[place]) for place in there}
+    return [arrays.get(place, arg) for place, arg in enumerate(args)]
+
+
+def shown(part: Any) -> Any:
+    """Return the elements of a result, NaN where they are missing."""
+    if isinstance(part, MaskedTensor):
+        return np.where(np.asarray(part.valid), np.asarray(part.data), np.nan)
+    return np.asarray(part)
+
+
+@pytest.mark.parametrize("entry", TESTED)
+def test_what_is_behind_a_missing_element_has_no_influence(entry: DeclaredOperation) -> None:
+    if dk.kinds.random in entry.kind.lineage() or entry.function.__name__ in ("empty_like", "dropout"):
+        return
+    for args, kwargs, there in masked_calls(entry):
+        first, *others = [answer(entry.function, hidden(args, there, x), kwargs) for x in (np.nan, 5.0, -2.0)]
+        for other in others:
+            assert (first is None) == (other is None)
+            for one, another in zip(first or (), other or (), strict=True):
+                np.testing.assert_allclose(shown(one), shown(another), rtol=1e-9, atol=1e-12)
+
+
+@pytest.mark.parametrize("entry", TESTED)
+def test_what_depends_on_a_missing_element_is_missing_and_what_is_only_moved_is_not(entry: DeclaredOperation) -> None:
+    moves = entry.kind.family in (dk.kinds.manipulation, dk.kinds.indexing, dk.kinds.assignment, dk.kinds.conversion)
+    if entry.kind.family is not dk.kinds.elementwise and not moves:
+        return  # sums leave out what is missing
+    for args, kwargs, there in masked_calls(entry):
+        found = answer(entry.function, hidden(args, there, 0.5), kwargs)
+        results = []
+        for factor in (1.0, 1.7, 0.3, -1.0):
+            moved = [np.where(there[i], x, x * factor + 0.01) if i in there else x for i, x in enumerate(args)]
+            with np.errstate(all="ignore"):  # outside of domains, too
+                results.append(list(map(np.asarray, list_parts(entry.function(*moved, **kwargs)))))
+        for part, *numbers in zip(found or (), *results, strict=False):
+            depends = np.any(
+                [~np.isclose(numbers[0], other, rtol=0, atol=0, equal_nan=True) for other in numbers], axis=0
+            )
+            if not isinstance(part, MaskedTensor):
+                assert not depends.any()
+                continue
+            valid = np.asarray(part.valid)
+            assert not (valid & depends).any()
+            assert not (moves and (~valid & ~depends).any())

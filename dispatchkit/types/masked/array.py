@@ -365,6 +365,13 @@ def where_masked(condition: Any, x1: Any, x2: Any, /) -> Any:
     return map_results(result, lambda array: MaskedTensor(array, ops.where(chosen, *valid) & known))
 
 
+@implements(ops.masked_fill, MaskedTensor)
+def masked_fill_masked(x: Any, /, mask: Any, value: Any) -> Any:
+    (data, there), (chosen, known), (new, given) = parts(x), parts(mask), parts(value)
+    result = ops.masked_fill(data, chosen, new)
+    return map_results(result, lambda array: MaskedTensor(array, ops.where(chosen, given, there) & known))
+
+
 @implements(ops.convolve, MaskedTensor)
 def convolve_masked(x1: Any, x2: Any, /, *, mode: Any = "full") -> Any:
     return multiply_masked(ops.convolve, x1, x2, mode=mode)
