@@ -261,7 +261,7 @@ def _of_orders(xp: Namespace, n: Any, x: Any) -> Any:
     if xp is numpy_namespace or not hasattr(xp, "special"):
         return compute(xp, polygamma, n, x)
     # PyTorch takes one order.
-    y = x + xp.zeros_like(n)
+    y = x + xp.zeros_like(n, dtype=x.dtype)
     orders = values_of_batch(n)
     if hasattr(orders, "tolist"):  # of PyTorch, which gives NumPy no array of a GPU
         orders = orders.tolist()
