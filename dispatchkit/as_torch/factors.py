@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from dispatchkit.as_torch.functions import linalg_solve
-from dispatchkit.as_torch.shared import written_functions
+from dispatchkit.as_torch.shared import hermitian_of, written_functions
 from dispatchkit.as_torch.table import ALONE, TRANSLATIONS
 from dispatchkit.declare.namespace import tensor_namespace as xp
 from dispatchkit.declare.wrapping import holds
@@ -87,14 +87,10 @@ def linalg_lstsq(A, B, rcond=None, *, driver=None):
     return x, residuals, rank, singular
 
 
-def _hermitian_of(A):
-    """Return the Hermitian matrices whose lower triangles are those of matrices."""
-    return xp.tril(A) + xp.conj(xp.matrix_transpose(xp.tril(A, k=-1)))
-
-
 def linalg_pinv(A, rcond=None, *, atol=None, rtol=None, hermitian=False):
     if hermitian:
-        A = _hermitian_of(A)
+        # PyTorch's gradient has the other triangle all the same.
+        A = hermitian_of("linalg.pinv", A.detach()) + (A - A.detach())
     if rtol is None:
         rtol = rcond
     if atol is None:

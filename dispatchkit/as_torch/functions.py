@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 
 from dispatchkit import nn
-from dispatchkit.as_torch.shared import index_along, kept, running, times, written_functions
+from dispatchkit.as_torch.shared import hermitian_of, index_along, kept, running, times, written_functions
 from dispatchkit.as_torch.table import ALONE, TRANSLATIONS, Function, NotTranslated, Values, is_array
 from dispatchkit.backends.arrays import numpy_dtype
 from dispatchkit.declare.namespace import tensor_namespace as xp
@@ -28,8 +28,7 @@ NO_DEFAULT = inspect.Parameter.empty
 # Functions of NumPy, which operations answer, by what PyTorch calls their arguments.
 OF_NUMPY = {
     "input": ("deg2rad", "exp2", "fliplr", "flipud", "isneginf", "isposinf", "isreal", "rad2deg", "sinc"),
-    "input other": ("fmax", "fmin", "fmod", "inner", "logaddexp2", "vdot"),
-    "input values": ("heaviside",),
+    "input other": ("fmod", "inner", "logaddexp2", "vdot"),
     "input exponent": ("float_power",),
     "input decimals": ("round",),
     "input offset": ("diagflat",),
@@ -89,7 +88,7 @@ def div(input, other, *, rounding_mode=None):
             return xp.astype(y, xp.get_default_dtype(), copy=False)
         return y
     if rounding_mode == "floor":
-        return xp.floor_divide(input, other)
+        return ALONE["floor_divide"](input, other)
     if rounding_mode != "trunc":
         raise RuntimeError(
             f"div expected rounding_mode to be one of None, 'trunc', or 'floor' but found {rounding_mode!r}"
@@ -385,16 +384,23 @@ def nan_to_num(input, nan=None, posinf=None, neginf=None):
 
 
 def gradient(input, *, spacing=None, dim=None, edge_order=1):
+    like = input
     if isinstance(spacing, (list, tuple)):
         steps = spacing
     elif spacing is None:
         steps = ()
     else:
         steps = (spacing,)
+    if any(np.iscomplexobj(step) for step in steps) and not xp.isdtype(input.dtype, "complex floating"):
+        input = input + 0j
     slopes = np.gradient(input, *steps, axis=dim, edge_order=edge_order)
-    if isinstance(slopes, tuple):
+    if not isinstance(slopes, tuple):
+        slopes = (slopes,)
+    if len(steps) != len(slopes) or xp.isdtype(like.dtype, "complex floating"):
         return slopes
-    return (slopes,)
+    # Of real differences, those along axes of complex steps alone are complex.
+    pairs = zip(slopes, steps, strict=True)
+    return tuple(slope if np.iscomplexobj(step) else xp.real(slope) for slope, step in pairs)
 
 
 # More of several operations.
@@ -402,11 +408,6 @@ def gradient(input, *, spacing=None, dim=None, edge_order=1):
 
 def scalar_tensor(s, *, dtype=None, **options):
     return xp.full((), s, dtype=dtype or xp.get_default_dtype(), **options)
-
-
-def logspace(start, end, steps, base=10.0, *, dtype=None, device=None):
-    powers = xp.pow(base, xp.linspace(start, end, steps, device=device))
-    return xp.astype(powers, dtype or xp.get_default_dtype(), copy=False)
 
 
 def logdet(input):
@@ -472,7 +473,9 @@ def index_reduce(input, dim, index, source, reduce, *, include_self=True):
     return scatter_reduce(input, dim, xp.broadcast_to(index, source.shape), source, reduce, include_self=include_self)
 
 
-def linalg_matrix_rank(A, *, atol=None, rtol=None):
+def linalg_matrix_rank(A, *, atol=None, rtol=None, hermitian=False):
+    if hermitian:
+        A = hermitian_of("linalg.matrix_rank", A)
     if atol is None:
         return xp.linalg.matrix_rank(A, rtol=rtol)
     s = xp.linalg.svdvals(A)
@@ -532,6 +535,8 @@ def cartesian_prod(*tensors):
 def sum_to_size(input, size):
     if isinstance(size, int):
         size = (size,)
+    if not size:
+        return xp.sum(input)
     first = input.ndim - len(size)
     axes = [axis for axis in range(input.ndim) if axis < first or (size[axis - first] == 1 < input.shape[axis])]
     if axes:

@@ -6,6 +6,7 @@ import math
 from collections.abc import Mapping
 from functools import partial
 
+from dispatchkit.as_torch.shared import in_floats
 from dispatchkit.as_torch.table import Function
 from dispatchkit.backends.arrays import numpy_dtype
 from dispatchkit.declare.namespace import tensor_namespace as xp
@@ -37,13 +38,6 @@ def filler(neutral, dtype):
     return neutral
 
 
-def in_floats(x):
-    """Return integers and booleans as numbers of the default dtype."""
-    if xp.isdtype(x.dtype, ("real floating", "complex floating")):
-        return x
-    return xp.astype(x, xp.get_default_dtype())
-
-
 def in_single_floats(x):
     """Return integers and booleans as float32, in which PyTorch computes their moments."""
     if xp.isdtype(x.dtype, ("real floating", "complex floating")):
@@ -60,6 +54,8 @@ def lost_degrees(unbiased, correction):
 
 def reduced_by(name, whole, x, dim, given):
     """Return what a function makes of an array, with those of its options that are given."""
+    if name == "prod" and not x.ndim and dim in (None, ()):
+        return x
     if name == "prod" and isinstance(dim, (tuple, list)):
         return product_along(whole, x, dim, bool(given["keepdim"]))
     return whole(x, **{option: value for option, value in given.items() if value is not None})

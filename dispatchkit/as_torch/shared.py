@@ -96,6 +96,27 @@ def running(combine: Function, x: Any, dim: int) -> Any:
     return xp.moveaxis(x, -1, dim)
 
 
+def in_floats(x: Any) -> Any:
+    """Return integers and booleans as numbers of the default dtype."""
+    if xp.isdtype(x.dtype, ("real floating", "complex floating")):
+        return x
+    return xp.astype(x, xp.get_default_dtype())
+
+
+def hermitian_of(name: str, A: Any) -> Any:
+    """Return the Hermitian matrices whose lower triangles are those of matrices.
+
+    Raises
+    ------
+    RuntimeError : for matrices that are not square
+    """
+    rows, columns = A.shape[-2:]
+    if rows != columns:
+        raise RuntimeError(f"{name}: A must be batches of square matrices, but they are {rows} by {columns} matrices")
+    below = xp.tril(A, k=-1)
+    return below + xp.conj(xp.matrix_transpose(below)) + xp.real(A) * xp.eye(rows, dtype=A.dtype)
+
+
 def written_functions(members: dict[str, Any]) -> dict[str, Function]:
     """Return the functions that a module has written, by their paths in PyTorch."""
     return {

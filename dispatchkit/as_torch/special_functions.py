@@ -114,7 +114,11 @@ def _of_scipy(name: str, scipy: str, *, binary: bool) -> Any:
         return compute(xp, named, x)
 
     def of_two(xp: Any, x1: Any, x2: Any, /) -> Any:
-        return compute(xp, named, x1, x2)
+        y = compute(xp, named, x1, x2)
+        dtype = xp.result_type(x1, x2)
+        if dtype == xp.float32 and y.dtype != dtype:
+            return xp.astype(y, dtype)  # of functions that SciPy computes in float64 alone
+        return y
 
     body: Any = of_one
     if binary:

@@ -22,6 +22,7 @@ from dispatchkit.as_torch import (  # noqa: F401  # they enter functions
     further_functions,
     further_networks,
     networks,
+    ranges,
     signals,
     strided,
     table,

@@ -76,7 +76,7 @@ class FunctionCaller:
         self.aside = table.ARGUMENTS_OF_ANY_KIND
         if self.promotes:
             # Numbers of polynomials and targets of regressions are operands like others.
-            self.aside = self.aside - {"n", "target"}
+            self.aside = self.aside - {"n", "target"} | table.COUNTS.get(path, frozenset())
         self.check = CHECKS.get(path)
         if path.startswith("nn.functional.") and self.signatures.names:
             self.names = self.signatures.names
@@ -228,7 +228,7 @@ class FunctionCaller:
             return False
         x = next(iter(given.values()), None)
         along = given.get(self.lifting, self.defaults.get(self.lifting))
-        return getattr(x, "ndim", 1) == 0 and along is not None
+        return getattr(x, "ndim", 1) == 0 and along is not None and along != ()
 
     def compute(self, given: dict[str, Any]) -> Any:
         """Call the function with arguments by name; a number is one element along an axis that is asked for."""
@@ -252,7 +252,7 @@ class FunctionCaller:
         if given.get("dtype") is not None:
             return
         if self.promotes:
-            cast = in_common_dtype(given, table.NUMBERS_IN_COMMON, self.aside)
+            cast = in_common_dtype(given, table.NUMBERS_IN_COMMON, self.aside, path=self.path, as_floats=self.as_floats)
             if cast:
                 given |= cast
                 arrays |= {name: value for name, value in cast.items() if name in arrays}
@@ -273,7 +273,7 @@ class FunctionCaller:
 
     def in_own_dtype(self, y: Any, given: dict[str, Any]) -> Any:
         """Return a result in the dtype of the first argument, if that is one of integers."""
-        if not isinstance(y, Storage) or given.get("dtype") is not None:
+        if not isinstance(y, Storage) or given.get("dtype") is not None or given.get("reduction") == "sum":
             return y
         result: Any = y
         aside = table.ARGUMENTS_OF_ANY_KIND

@@ -98,8 +98,8 @@ class Call:
         return replace(self, **changes)
 
 
-def mapped(value: Any, kind: type, function: Any) -> Any:
-    """Return arguments with a function applied to what is of a kind."""
+def mapped(value: Any, kind: Any, function: Any) -> Any:
+    """Return arguments with a function applied to what is of a kind, or of one of several."""
     if isinstance(value, kind):
         return function(value)
     if isinstance(value, dict):
