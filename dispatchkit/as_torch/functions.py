@@ -153,7 +153,12 @@ def kthvalue(input, k, dim=-1, keepdim=False):
 
 def _median(counted, /, input, dim=None, keepdim=False):
     if dim is None:
-        return _median(counted, xp.reshape(input, (-1,)), 0).values
+        value = _median(counted, xp.reshape(input, (-1,)), 0).values.detach()
+        # The gradient goes to all elements that are the median.
+        is_median = (input == value) & xp.isfinite(input)
+        apart = xp.where(is_median, input - input.detach(), xp.zeros((), dtype=input.dtype))
+        count = xp.maximum(xp.count_nonzero(is_median), 1)
+        return value + xp.astype(xp.sum(apart) / count, input.dtype)
     order, count = xp.argsort(input, axis=dim), xp.count_nonzero(counted(input), axis=dim, keepdims=True)
     place = (xp.maximum(count, 1) - 1) // 2
     if counted is xp.ones_like:

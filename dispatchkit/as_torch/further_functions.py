@@ -132,6 +132,12 @@ def linalg_vector_norm(x, ord=2, dim=None, keepdim=False, *, dtype=None):
     return xp.linalg.vector_norm(x, ord=ord, axis=dim, keepdims=keepdim)
 
 
+def linalg_vecdot(x, y, *, dim=-1):
+    if x.ndim == y.ndim:
+        return xp.vecdot(x, y, axis=dim)
+    return xp.sum(xp.conj(x) * y, axis=dim, dtype=xp.result_type(x, y))
+
+
 def isin(elements, test_elements, *, assume_unique=False, invert=False):
     return xp.isin(elements, test_elements, invert=invert)
 

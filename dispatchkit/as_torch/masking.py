@@ -6,6 +6,8 @@ import math
 from collections.abc import Mapping
 from functools import partial
 
+import numpy as np
+
 from dispatchkit.as_torch.shared import in_floats
 from dispatchkit.as_torch.table import Function
 from dispatchkit.backends.arrays import numpy_dtype
@@ -55,6 +57,8 @@ def lost_degrees(unbiased, correction):
 def reduced_by(name, whole, x, dim, given):
     """Return what a function makes of an array, with those of its options that are given."""
     if name == "prod" and not x.ndim and dim in (None, ()):
+        if xp.isdtype(x.dtype, ("integral", "bool")):
+            return xp.astype(x, xp.int64, copy=False)
         return x
     if name == "prod" and isinstance(dim, (tuple, list)):
         return product_along(whole, x, dim, bool(given["keepdim"]))
@@ -92,6 +96,8 @@ def visible(input, mask, neutral, dtype=None):
         x = xp.astype(input, numpy_dtype(dtype))
     if mask is None:
         return x
+    if mask.ndim <= input.ndim and np.broadcast_shapes(mask.shape, x.shape) != tuple(x.shape):
+        raise RuntimeError(f"a mask of shape {[*mask.shape]} cannot be expanded to the input's shape {[*x.shape]}")
     if mask.ndim > input.ndim:
         raise IndexError(
             f"_input_mask expected broadcastable mask, but its dimensionality, {mask.ndim}, is higher than that of the "

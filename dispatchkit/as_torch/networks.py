@@ -106,6 +106,8 @@ def poisson_nll_loss(input, target, log_input=True, full=False, *, eps=1e-8):
 
 
 def soft_margin_loss(input, target):
+    # In the input's memory in PyTorch, and so in its dtype.
+    target = xp.astype(target, input.dtype, copy=False)
     return xp.logaddexp(-target * input, 0.0)
 
 

@@ -65,6 +65,7 @@ def give_operators(cls: Any, functions: Mapping[str, Call]) -> None:
         if name == "floordiv":
             plain = method  # infinities give NaN
         setattr(cls, f"__i{name}__", changing(cls, plain, method))
+    cls.__rsub__ = without_booleans(cls.__rsub__, functions["rsub"])
     for name, path in OF_ONE.items():
         setattr(cls, f"__{name}__", unary(cls, getattr(cls, f"__{name}__"), functions[path]))
     cls.__hash__ = cls.__base__.__hash__
@@ -126,6 +127,17 @@ def reflected(cls: Any, plain: Call, function: Call, kinds: str) -> Call:
         return plain(self, other)
 
     return operator
+
+
+def without_booleans(operator: Call, function: Call) -> Call:
+    """Return a reflected operator that leaves a boolean to a function, which refuses it."""
+
+    def checked(self: Any, other: Any, /) -> Any:
+        if type(other) is bool:
+            return function(self, other)
+        return operator(self, other)
+
+    return checked
 
 
 def of_number(x: Any, number: Any) -> Any:

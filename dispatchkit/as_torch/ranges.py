@@ -24,14 +24,7 @@ def _number(value: Any) -> Any:
 
 def _whole(value: Any, dtype: Any) -> int:
     """Return a number as one of integers: rounded towards 0; a whole one less than 0 is taken modulo their range."""
-    value = _number(value)
-    if isinstance(value, float) and math.isnan(value):
-        return 0
-    size = value
-    if isinstance(value, int):
-        size = abs(value)
-    in_dtype_of(np.empty((), dtype), size)
-    return int(np.asarray(int(value)).astype(dtype))
+    return int(in_dtype_of(np.empty((), dtype), _number(value)))
 
 
 def _is_integral(dtype: Any) -> bool:
@@ -60,7 +53,10 @@ def linspace(start, end, steps, *, dtype=None, device=None, requires_grad=False)
     made = {"dtype": dtype, "device": device, "requires_grad": requires_grad}
     if _is_integral(dtype):
         with np.errstate(invalid="ignore"):
-            numbers = np.trunc(_between(_whole(start, dtype), _whole(end, dtype), steps)).astype(np.int64)
+            first = last = _whole(start, dtype)
+            if steps > 1:
+                last = _whole(end, dtype)
+            numbers = np.trunc(_between(first, last, steps)).astype(np.int64)
             return xp.asarray(numbers.astype(np.dtype(str(dtype))), **made)
     ends = [_number(value) for value in (start, end)]
     if all(isinstance(value, (int, float)) for value in ends) and not all(map(math.isfinite, ends)):

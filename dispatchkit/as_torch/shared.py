@@ -37,7 +37,10 @@ def in_dtype_of(x: Any, value: Any) -> Any:
     number: Any = np.asarray(value)
     fits = number.dtype.kind != "c" or dtype.kind == "c"
     if fits and dtype.kind in "iu":
-        fits = bool(np.iinfo(dtype).min <= number <= np.iinfo(dtype).max)
+        least = np.iinfo(dtype).min
+        if dtype.kind == "u" and number.dtype.kind == "i":
+            least = -np.iinfo(dtype).max  # counted from the end
+        fits = bool(least <= number <= np.iinfo(dtype).max)
     if not fits:
         raise RuntimeError(f"value cannot be converted to type {dtype} without overflow")
     return number.astype(dtype).item()

@@ -32,7 +32,7 @@ from dispatchkit.as_torch.blocks import checkpoint, inference_mode
 from dispatchkit.as_torch.calling.allowed import allowed_names
 from dispatchkit.as_torch.calling.arguments import ARGUMENTS_OF, parameters_of, shown_as_named
 from dispatchkit.as_torch.calling.caller import FunctionCaller
-from dispatchkit.as_torch.calling.checks import index_like_pytorch, mixes, selected_first
+from dispatchkit.as_torch.calling.indices import check_dtype_of_places, index_like_pytorch, mixes, selected_first
 from dispatchkit.as_torch.calling.quick import quick
 from dispatchkit.as_torch.calling.raised import as_raised_by_pytorch
 from dispatchkit.as_torch.devices import device
@@ -206,6 +206,7 @@ class Tensor(PlainTensor):
         part: Any = self
         if mixes(key):
             part, key = selected_first(self, key)
+        check_dtype_of_places(self, key, value)
         try:
             PlainTensor.__setitem__(part, key, value)
         except ValueError as error:

@@ -18,7 +18,7 @@ import numpy as np
 
 from dispatchkit.as_torch import table
 from dispatchkit.as_torch.calling.arguments import arguments_by_name
-from dispatchkit.as_torch.calling.checks import CHECKS, kind_of
+from dispatchkit.as_torch.calling.checks import CHECKS, LOOKS, kind_of
 from dispatchkit.as_torch.calling.dtypes import FACTORS, UNIFORM, check_dtypes, check_factors
 from dispatchkit.as_torch.calling.outputs import written_into
 from dispatchkit.as_torch.calling.plans import Plan, key_of, plan_of
@@ -201,6 +201,8 @@ class FunctionCaller:
 
     def looks_at(self) -> Iterator[Look]:
         """Yield what looks at the arguments of each call, in PyTorch's order."""
+        if self.path in LOOKS:
+            yield LOOKS[self.path]
         if "reduction" in self.targets and self.path.startswith("nn.functional."):
             yield functools.partial(reduction_of, self.path, self.targets)
         ranks = ranks_of(self.path)
@@ -293,6 +295,8 @@ class FunctionCaller:
         ndim = own + self.has_new_axis
         for name in self.axes:
             axis = given.get(name)
+            if axis is None and not own and self.path in table.NOT_OF_NUMBERS:
+                axis = self.defaults.get(name)
             if isinstance(axis, (tuple, list)):
                 if not axis and self.path in table.NO_AXES_ARE_ALL:
                     given[name] = None
