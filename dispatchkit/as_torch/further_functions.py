@@ -304,9 +304,11 @@ def histc(input, bins=100, min=0, max=0):
         raise RuntimeError(f"histc: range of [{min}, {max}] is not finite")
     if min > max:
         raise RuntimeError("histc: max must be larger than min")
-    x = x[(x >= min) & (x <= max)]
-    places = xp.clip(xp.astype((x - min) / (max - min) * bins, xp.int64), 0, bins - 1)
-    return xp.astype(xp.bincount(places, minlength=bins), input.dtype)
+    is_inside = (x >= min) & (x <= max)
+    share = xp.where(is_inside, x - min, 0) / (max - min)
+    places = xp.clip(xp.astype(share * bins, xp.int64), 0, bins - 1)
+    zeros = xp.zeros((bins,), dtype=input.dtype)
+    return xp.scatter_add(zeros, 0, places, xp.astype(is_inside, input.dtype))
 
 
 def put(input, index, source, accumulate=False):

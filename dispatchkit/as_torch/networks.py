@@ -71,6 +71,9 @@ def margin_ranking_loss(input1, input2, target, margin=0.0):
 
 
 def multi_margin_loss(input, target, p=1, margin=1.0, weight=None):
+    if input.ndim < 2:
+        rows = xp.reshape(input, (1, -1))
+        return xp.reshape(multi_margin_loss(rows, xp.reshape(target, (1,)), p, margin, weight), ())
     apart = _clipped(margin - xp.take_along_axis(input, target[..., None], axis=-1) + input) ** p
     is_target = target[..., None] == xp.arange(input.shape[-1])
     loss = xp.sum(xp.where(is_target, 0.0, apart), axis=-1) / input.shape[-1]
@@ -80,6 +83,8 @@ def multi_margin_loss(input, target, p=1, margin=1.0, weight=None):
 
 
 def multilabel_margin_loss(input, target):
+    if not input.ndim:
+        input, target = xp.reshape(input, (1,)), xp.reshape(target, (1,))
     # Targets end at the first -1.
     counts = (xp.cumulative_prod(xp.astype(target >= 0, xp.int64), axis=-1) == 1)[..., None]
     labels = xp.where(counts[..., 0], target, 0)

@@ -359,16 +359,22 @@ def spelling_results(function: Call, *, arguments: bool = False) -> Call:
 
 
 def spelling_calls(function: Call) -> Call:
-    """Return a function whose results are adopted, and the arguments of the functions that it takes."""
+    """Return a function whose results are adopted, those of functions among them, too, and arguments of what it takes."""
 
     def spelled(argument: Any) -> Any:
         if callable(argument):
             return spelling_results(argument, arguments=True)
         return argument
 
+    def spelled_result(value: Any) -> Any:
+        if isinstance(value, FunctionType):
+            return spelling_results(value)
+        return adopt(value)
+
     @functools.wraps(function)
     def call(*args: Any, **kwargs: Any) -> Any:
-        return spell(function(*map(spelled, args), **{name: spelled(value) for name, value in kwargs.items()}))
+        y = function(*map(spelled, args), **{name: spelled(value) for name, value in kwargs.items()})
+        return map_leaves(container_items, spelled_result, y)
 
     return call
 

@@ -464,7 +464,7 @@ def same_dtypes(given: Given) -> None:
 def floating_dtype(given: Given) -> None:
     dtype = given.get("dtype")
     if dtype is not None and np.dtype(str(dtype)).kind not in "fc":
-        raise RuntimeError(f"could not infer output dtype: dtype must be a floating point or complex dtype. Got: {dtype}")
+        raise RuntimeError(f"could not infer output dtype: dtype must be floating point or complex. Got: {dtype}")
 
 
 @check_of("complex", "polar")
