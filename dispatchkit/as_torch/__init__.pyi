@@ -8,9 +8,7 @@ from dispatchkit import Generator as Generator
 from dispatchkit import Tensor as PlainTensor
 from dispatchkit import broadcast_shapes as broadcast_shapes
 from dispatchkit import enable_grad as enable_grad
-from dispatchkit import finfo as finfo
 from dispatchkit import get_default_dtype as get_default_dtype
-from dispatchkit import iinfo as iinfo
 from dispatchkit import index_put as index_put
 from dispatchkit import manual_seed as manual_seed
 from dispatchkit import no_grad as no_grad
@@ -976,6 +974,8 @@ def eye(n: Any, m: Any = ..., *, diagonal: Any = ..., dtype: Any = ..., device: 
 
 def fill(input: Any, value: Any) -> Any: ...
 
+finfo: Any
+
 def fix(input: Any) -> Tensor: ...
 
 def flatten(input: Any, start_dim: Any = ..., end_dim: Any = ...) -> Tensor: ...
@@ -1064,6 +1064,8 @@ def i0(input: Any) -> Any: ...
 def igamma(input: Any, other: Any) -> Any: ...
 
 def igammac(input: Any, other: Any) -> Any: ...
+
+iinfo: Any
 
 def imag(input: Any) -> Tensor: ...
 

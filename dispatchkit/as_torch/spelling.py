@@ -222,23 +222,6 @@ class Tensor(PlainTensor):
         """Return the tensor with its elements in order in memory; a layout changes nothing here."""
         return super().contiguous()
 
-    def fill_diagonal_(self, fill_value: Any, wrap: bool = False) -> Any:
-        """Set the elements of the main diagonal to a value.
-
-        Parameters
-        ----------
-        fill_value : a number
-        wrap : whether the diagonal begins anew, after a row, in a matrix that has more rows than columns
-        """
-        x: Any = self
-        np.fill_diagonal(x, fill_value, wrap)
-        return x
-
-    @property
-    def output_nr(self) -> int:
-        """Which of the outputs of the operation that made it the tensor is."""
-        return getattr(self.grad_fn, "index", 0)
-
     @property
     def mH(self) -> Any:
         """The conjugates, with the last two axes interchanged."""
@@ -359,7 +342,7 @@ def spelling_results(function: Call, *, arguments: bool = False) -> Call:
 
 
 def spelling_calls(function: Call) -> Call:
-    """Return a function whose results are adopted, those of functions among them, too, and arguments of what it takes."""
+    """Return a function whose results, and those of functions among them, are adopted, and arguments of what it takes."""
 
     def spelled(argument: Any) -> Any:
         if callable(argument):
