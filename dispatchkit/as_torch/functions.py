@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 
 from dispatchkit import nn
-from dispatchkit.as_torch.shared import hermitian_of, index_along, kept, running, times, written_functions
+from dispatchkit.as_torch.shared import index_along, kept, running, times, written_functions
 from dispatchkit.as_torch.table import ALONE, TRANSLATIONS, Function, NotTranslated, Values, is_array
 from dispatchkit.backends.arrays import numpy_dtype
 from dispatchkit.declare.namespace import tensor_namespace as xp
@@ -239,7 +239,7 @@ def positive(input):
 
 def where(condition, input=None, other=None):
     if input is None:
-        return xp.nonzero(condition)
+        return np.nonzero(np.atleast_1d(condition))
     return xp.where(condition, input, other)
 
 
@@ -294,9 +294,15 @@ def index_fill(input, dim, index, value):
     return xp.index_put(input, index_along(input, dim, index), xp.asarray(value, dtype=input.dtype))
 
 
-def scatter(input, dim, index, src=None, *, value=None):
+def scatter(input, dim, index, src=None, *, value=None, reduce=None):
     if value is not None:
         src = value
+    if reduce is not None:
+        if reduce not in ("add", "multiply"):
+            raise RuntimeError(f"scatter(): reduce argument must be either add or multiply, found {reduce!r}")
+        if not is_array(src):
+            src = xp.full(index.shape, src, dtype=input.dtype)
+        return scatter_reduce(input, dim, index, src, {"add": "sum", "multiply": "prod"}[reduce])
     if is_array(src):
         elements = src[tuple(map(slice, index.shape))]
     else:
@@ -328,11 +334,6 @@ def norm(input, p="fro", dim=None, keepdim=False, *, dtype=None):
     if p in ("fro", None):
         order = 2
     return xp.linalg.vector_norm(input, ord=order, axis=axis, keepdims=keepdim)
-
-
-def svd(input, some=True):
-    u, s, vh = xp.linalg.svd(input, full_matrices=not some)
-    return u, s, xp.conj(xp.matrix_transpose(vh))
 
 
 def linalg_solve(A, B, *, left=True):
@@ -476,19 +477,6 @@ def scatter_reduce(input, dim, index, src, reduce, *, include_self=True):
 def index_reduce(input, dim, index, source, reduce, *, include_self=True):
     index = xp.reshape(index, (-1, *(1,) * (input.ndim - dim % input.ndim - 1)))
     return scatter_reduce(input, dim, xp.broadcast_to(index, source.shape), source, reduce, include_self=include_self)
-
-
-def linalg_matrix_rank(A, *, atol=None, rtol=None, hermitian=False):
-    if hermitian:
-        A = hermitian_of("linalg.matrix_rank", A)
-    if atol is None:
-        return xp.linalg.matrix_rank(A, rtol=rtol)
-    s = xp.linalg.svdvals(A)
-    if not s.shape[-1]:
-        return xp.zeros(s.shape[:-1], dtype=xp.int64)
-    if rtol is None:
-        rtol = xp.where(atol > 0, 0.0, max(A.shape[-2:]) * xp.finfo(s.dtype).eps)
-    return xp.count_nonzero(s > xp.maximum(atol, rtol * s[..., 0])[..., None], axis=-1)
 
 
 def angle(input):

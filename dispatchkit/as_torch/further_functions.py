@@ -206,6 +206,21 @@ def gather(input, dim, index, *, sparse_grad=False):
 # Of shapes.
 
 
+def cat(tensors, dim=0):
+    # Of old, an array of shape (0,) goes with any.
+    if any(x.shape == (0,) for x in tensors):
+        ndim = max(x.ndim for x in tensors)
+        tensors = [x for x in tensors if ndim == 1 or x.shape != (0,)] or tensors
+    return xp.concat(tensors, axis=dim)
+
+
+concat = concatenate = cat
+
+
+def broadcast_to(input, size):
+    return xp.expand(input, size)
+
+
 def linalg_diagonal(A, *, offset=0, dim1=-2, dim2=-1):
     return TRANSLATIONS["diagonal"](A, offset, dim1, dim2)
 
@@ -341,7 +356,18 @@ TRANSLATIONS.update(written_functions(globals()))
 ALONE.update(
     {
         name: TRANSLATIONS.pop(name)
-        for name in ("cov", "diff", "floor_divide", "gather", "lgamma", "logaddexp", "pow", "square")
+        for name in (
+            "broadcast_to",
+            "concat",
+            "cov",
+            "diff",
+            "floor_divide",
+            "gather",
+            "lgamma",
+            "logaddexp",
+            "pow",
+            "square",
+        )
     }
 )
 TRANSLATIONS |= {"trapz": trapezoid, "special.logit": logit}

@@ -70,8 +70,9 @@ def finfo(type: Any = None) -> FloatLimits:
     if dtype.kind not in "fc":
         raise TypeError(f"torch.finfo() requires a floating point input type, found {dtype}: use torch.iinfo")
     found: Any = np.finfo(dtype)
-    numbers = (found.eps, found.max, found.min, found.tiny, found.smallest_normal, found.resolution)
-    return FloatLimits(int(found.bits), *map(float, numbers), str(found.dtype))
+    names = ("eps", "max", "min", "tiny", "smallest_normal", "resolution")
+    numbers: Any = {name: float(getattr(found, name)) for name in names}
+    return FloatLimits(bits=int(found.bits), dtype=str(found.dtype), **numbers)
 
 
 def iinfo(type: Any) -> IntegerLimits:

@@ -100,6 +100,8 @@ def multilabel_soft_margin_loss(input, target, weight=None):
 
 def poisson_nll_loss(input, target, log_input=True, full=False, *, eps=1e-8):
     input = in_floats(input)
+    if xp.isdtype(target.dtype, "integral"):
+        target = xp.astype(target, input.dtype)
     if log_input:
         loss = xp.exp(input) - target * input
     else:
@@ -161,6 +163,20 @@ def linear_cross_entropy(
         ignore_index = -100
     given = {"ignore_index": ignore_index, "reduction": reduction, "label_smoothing": label_smoothing}
     return functional.cross_entropy(scores, target, weight, **given)
+
+
+def l1_loss(input, target):
+    return xp.abs(input - target)
+
+
+def scaled_dot_product_attention(
+    query, key, value, attn_mask=None, dropout_p=0.0, is_causal=False, *, scale=None, enable_gqa=False
+):
+    if enable_gqa:
+        # Each key and value serves several queries.
+        times = query.shape[-3] // key.shape[-3]
+        key, value = (xp.repeat(x, times, axis=-3) for x in (key, value))
+    return functional.scaled_dot_product_attention(query, key, value, attn_mask, dropout_p, is_causal, scale=scale)
 
 
 def _reducing(each):

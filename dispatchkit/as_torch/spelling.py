@@ -32,7 +32,13 @@ from dispatchkit.as_torch.blocks import checkpoint, inference_mode
 from dispatchkit.as_torch.calling.allowed import allowed_names
 from dispatchkit.as_torch.calling.arguments import ARGUMENTS_OF, parameters_of, shown_as_named
 from dispatchkit.as_torch.calling.caller import FunctionCaller
-from dispatchkit.as_torch.calling.indices import check_dtype_of_places, index_like_pytorch, mixes, selected_first
+from dispatchkit.as_torch.calling.indices import (
+    check_dtype_of_places,
+    index_like_pytorch,
+    mixes,
+    selected_first,
+    without_leading_ones,
+)
 from dispatchkit.as_torch.calling.quick import quick
 from dispatchkit.as_torch.calling.raised import as_raised_by_pytorch
 from dispatchkit.as_torch.devices import device
@@ -207,6 +213,7 @@ class Tensor(PlainTensor):
         if mixes(key):
             part, key = selected_first(self, key)
         check_dtype_of_places(self, key, value)
+        value = without_leading_ones(value)
         try:
             PlainTensor.__setitem__(part, key, value)
         except ValueError as error:
@@ -342,7 +349,7 @@ def spelling_results(function: Call, *, arguments: bool = False) -> Call:
 
 
 def spelling_calls(function: Call) -> Call:
-    """Return a function whose results, and those of functions among them, are adopted, and arguments of what it takes."""
+    """Return a function whose results are adopted, functions among them, too, and the arguments of what it takes."""
 
     def spelled(argument: Any) -> Any:
         if callable(argument):

@@ -74,6 +74,17 @@ ARGUMENTS = {
 }
 # Taken for these, too.
 SYNONYMS = {"A": "input", "axis": "dim", "keepdims": "keepdim", "dtype": "shape"}
+# Taken for these in functions of these names.
+SYNONYMS_OF = {
+    **dict.fromkeys(
+        ("tensor_split", "hsplit", "vsplit", "dsplit"),
+        dict.fromkeys(("indices", "indices_or_sections", "tensor_indices_or_sections"), "sections"),
+    ),
+    "split": {"split_size": "split_size_or_sections", "input": "tensor"},
+    "unsafe_split": {"split_size": "split_size_or_sections", "input": "tensor"},
+    "view": {"size": "shape"},
+    "isin": {"test_element": "test_elements", "element": "elements"},
+}
 # Given as several numbers, too, as in `x.view(2, 3)`.
 SPREAD = frozenset({"size", "shape", "dims"})
 # Methods that take the numbers of a list one by one.
@@ -81,7 +92,7 @@ SPREAD_METHODS = frozenset({"expand", "flip", "permute", "repeat", "reshape", "s
 # What tensors of dispatchkit do not tell apart, or decide themselves.
 IGNORED = frozenset({"inplace", "layout", "memory_format", "non_blocking", "pin_memory", "sparse_grad"})
 # Taken where they say nothing, as None and False, of functions that have not more.
-UNUSED = frozenset({"antialias", "generator", "output_size", "return_indices", "weight"})
+UNUSED = frozenset({"antialias", "driver", "generator", "output_size", "return_indices", "weight"})
 # Arguments of these, by their names.
 LAYOUTS = ("channels_last", "channels_last_3d", "contiguous_format", "preserve_format", "strided")
 # Methods alone in PyTorch.

@@ -61,3 +61,36 @@ def test_elements_of_another_dtype_are_put_to_slices_and_single_ones_to_masks() 
     x[:] = INTS
     x[BOOLS] = torch.tensor(5)
     assert x.tolist() == [5.0, 2.0]
+
+
+@pytest.mark.parametrize(
+    ("call", "value"),
+    [
+        (lambda: torch.cat([torch.tensor([]), torch.ones(2, 1)], 1), [[1.0], [1.0]]),
+        (lambda: torch.linalg.matrix_rank(torch.diag(torch.tensor([2.0, 0.25])), 0.5), 1),
+        (lambda: torch.scatter(torch.ones(2), 0, INTS - 1, 3.0, reduce="multiply"), [3.0, 3.0]),
+        (lambda: torch.scatter(torch.ones(2), 0, INTS * 0, FLOATS, reduce="add"), [4.0, 1.0]),
+        (lambda: torch.svd(torch.ones(2, 2), compute_uv=False).S.round(), [2.0, 0.0]),
+        (lambda: torch.where(torch.tensor(True))[0], [0]),
+        (lambda: FLOATS.tensor_split(indices=[1])[1], [2.0]),
+        (lambda: torch.full_like(torch.zeros(1, dtype=torch.uint8), -3), [253]),
+        (lambda: F.l1_loss(torch.tensor([3 + 4j]), torch.tensor([0j])), 5.0),
+        (lambda: torch.broadcast_to(torch.ones(1, 1), (2, -1)), [[1.0], [1.0]]),
+    ],
+)
+def test_what_pytorch_takes_is_taken(call: Callable[[], Any], value: Any) -> None:
+    assert call().tolist() == value
+
+
+def test_elements_with_leading_axes_of_one_are_put_into_what_has_fewer() -> None:
+    x = torch.zeros(3)
+    x[-1] = torch.tensor([1.5])
+    x[:2] = torch.tensor([[[2.0, 3.0]]])
+    assert x.tolist() == [2.0, 3.0, 1.5]
+
+
+def test_a_key_may_serve_several_queries() -> None:
+    query, key = torch.ones(1, 4, 2, 3), torch.arange(12.0).reshape(1, 2, 2, 3)
+    y = F.scaled_dot_product_attention(query, key, key, enable_gqa=True)
+    each = F.scaled_dot_product_attention(query, key.repeat_interleave(2, 1), key.repeat_interleave(2, 1))
+    assert y.tolist() == each.tolist()

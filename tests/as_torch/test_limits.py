@@ -43,7 +43,7 @@ def test_programs_can_compare_the_version() -> None:
     assert tuple(map(int, torch.__version__.split(".")[:2])) >= (2, 0)
 
 
-class Marked(torch.Tensor):
+class Marked(torch.Tensor):  # type: ignore[misc]  # of a module that is made when it is imported
     """A tensor of a class of its own."""
 
 

@@ -12,7 +12,9 @@ from typing import Any
 import numpy as np
 
 from dispatchkit.as_torch.calling.signatures import NAMES
+from dispatchkit.as_torch.shared import in_dtype_of
 from dispatchkit.as_torch.table import is_array
+from dispatchkit.declare.namespace import tensor_namespace as xp
 
 __all__ = ["CHECKS", "LOOKS", "dtype_name", "kind_of"]
 
@@ -200,7 +202,7 @@ def pieces(given: Given) -> None:
 @check_of("tensor_split", "hsplit", "vsplit", "dsplit")
 def sections(given: Given) -> None:
     names = ("sections", "indices_or_sections", "tensor_indices_or_sections", "indices")
-    count = next((given[name] for name in names if name in given), None)
+    count: Any = next((given[name] for name in names if name in given), None)
     if not given["input"].ndim:
         raise RuntimeError("tensor_split expected at least a 1-dimensional tensor, but got a tensor with 0 dims")
     if is_array(count) and str(count.dtype) != "int64":
@@ -465,6 +467,22 @@ def floating_dtype(given: Given) -> None:
     dtype = given.get("dtype")
     if dtype is not None and np.dtype(str(dtype)).kind not in "fc":
         raise RuntimeError(f"could not infer output dtype: dtype must be floating point or complex. Got: {dtype}")
+
+
+@check_of("nn.functional.huber_loss")
+def target_in_dtype(given: Given) -> Given:
+    x, target = given["input"], given["target"]
+    if x.dtype == target.dtype:
+        return given
+    return {**given, "target": xp.astype(target, x.dtype)}
+
+
+@check_of("full_like")
+def fill_value(given: Given) -> Given:
+    dtype = given.get("dtype") or getattr(given["input"], "dtype", None)
+    if dtype is None or not isinstance(given["fill_value"], (bool, int, float, complex)):
+        return given
+    return {**given, "fill_value": in_dtype_of(np.empty((), np.dtype(str(dtype))), given["fill_value"])}
 
 
 @check_of("complex", "polar")

@@ -11,7 +11,7 @@ from dispatchkit.as_torch.table import is_array
 from dispatchkit.declare.namespace import tensor_namespace as xp
 from dispatchkit.graph.storage import Storage
 
-__all__ = ["check_dtype_of_places", "index_like_pytorch", "mixes", "selected_first"]
+__all__ = ["check_dtype_of_places", "index_like_pytorch", "mixes", "selected_first", "without_leading_ones"]
 
 
 def index_like_pytorch(key: Any) -> Any:
@@ -76,6 +76,14 @@ def mixes(key: Any) -> bool:
     return any(type(part) is list or is_array(part) or isinstance(part, np.ndarray) for part in key)
 
 
+def without_leading_ones(value: Any) -> Any:
+    """Return elements that are assigned, without first axes of one element, which what is selected need not have."""
+    if not isinstance(value, Storage) or not value.ndim or value.shape[0] != 1:
+        return value
+    first = next((axis for axis, length in enumerate(value.shape) if length != 1), value.ndim)
+    return xp.reshape(value, tuple(value.shape[first:]))
+
+
 def check_dtype_of_places(x: Any, key: Any, value: Any) -> None:
     """Raise if elements of another dtype than that of a tensor are assigned to places that arrays name.
 
@@ -87,13 +95,16 @@ def check_dtype_of_places(x: Any, key: Any, value: Any) -> None:
     ------
     RuntimeError : naming both dtypes; a single element goes into the places of one mask
     """
-    if not isinstance(value, Storage) or type(key) is slice or value.dtype == x.dtype:
+    if not isinstance(value, Storage) or type(key) is slice:
+        return
+    elements: Any = value
+    if elements.dtype == x.dtype:
         return
     parts = key if type(key) is tuple else (key,)
     arrays = [part for part in parts if type(part) is list or (is_array(part) and (part.ndim or kind_of(part) == "b"))]
-    if not arrays or (len(arrays) == 1 and value.numel() == 1 and kind_of(arrays[0]) == "b"):
+    if not arrays or (len(arrays) == 1 and elements.numel() == 1 and kind_of(arrays[0]) == "b"):
         return
     raise RuntimeError(
         f"Index put requires the source and destination dtypes match, got {dtype_name(x)} for the destination and "
-        f"{dtype_name(value)} for the source."
+        f"{dtype_name(elements)} for the source."
     )

@@ -47,12 +47,13 @@ def transformed(module: Any, function: Any, call: Call, args: Any, kwargs: Any) 
     call, args, kwargs : which transformations, and the arguments in the library
     """
 
-    def f(x: Any) -> Any:
+    def of_one(x: Any) -> Any:
         y = function(x, *args[1:], **kwargs)
         while isinstance(y, (tuple, list)):
             y = y[0]
         return y
 
+    f: Function = of_one
     for name in call.transformations:
         f = around(module.func, name, f)
     return f(args[0])
