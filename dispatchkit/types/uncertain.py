@@ -24,9 +24,9 @@ from dispatchkit.types.exchange.parts import Parts, with_level
 from dispatchkit.types.exchange.quantities import OF_ASTROPY_MEANT, read_object
 from dispatchkit.types.exchange.reading import as_array
 from dispatchkit.types.exchange.tables import read_pandas
-from dispatchkit.types.levels import Wrapper, arguments, is_simple_key, level, list_parts, open_arguments
+from dispatchkit.types.levels import MOVING, Wrapper, arguments, is_simple_key, level, list_parts, open_arguments
 from dispatchkit.types.plotting import Drawn, drawn
-from dispatchkit.types.rules import is_plain
+from dispatchkit.types.rules import implements_each, is_plain
 from dispatchkit.types.uncertain_sources import (
     Sources,
     align_sources,
@@ -34,6 +34,7 @@ from dispatchkit.types.uncertain_sources import (
     are_own,
     join_sources,
     merge_sources,
+    move_rows,
     move_sources,
     sum_elements,
 )
@@ -432,6 +433,17 @@ def getitem_uncertain(x: Any, key: Any, /) -> Any:
         plain = [np.asarray(part) if isinstance(part, Tensor) else part for part in parts]
         sources = Sources(sources.ids[slice(None), *plain])
     return _wrap(x.data[key], x.factor[slice(None), *parts], sources)
+
+
+@implements_each(tuple(MOVING), UncertainTensor)
+def move_uncertain(op: Any, x: Any, /, *args: Any, **kwargs: Any) -> Any:
+    """Move elements; the sources of each, and its derivatives by them, move with it."""
+    if type(x) is not UncertainTensor or not len(x.factor):
+        return propagate(op, x, *args, **kwargs)
+    result, sources = op(x.data, *args, **kwargs), x.sources
+    if are_own(sources.ids, x.factor):
+        sources = Sources(move_rows(op, ops.asarray(sources.ids), *args, **kwargs).array)
+    return _wrap(result, move_rows(op, x.factor, *args, **kwargs), sources)
 
 
 def _push_factors(push: Any, factors: Sequence[Any], result: Any) -> list[Any]:

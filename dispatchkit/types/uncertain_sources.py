@@ -146,3 +146,10 @@ def move_sources(call: Callable[..., Any], parts: Sequence[Part], shape: tuple[i
         factors.append(ops.pad(ops.reshape(factor, (len(ids), size)), spare))
     factor = ops.take(ops.concat(factors, axis=1), ops.asarray(taken).to(like=like), axis=1)
     return np.concatenate(flat, axis=1)[:, taken].reshape(count, *shape), ops.reshape(factor, (count, *shape))
+
+
+def move_rows(op: Callable[..., Any], rows: Any, *args: Any, **kwargs: Any) -> Any:
+    """Return an array along whose first axis each part has been moved by an operation."""
+    if len(rows) == 1:
+        return op(rows[0], *args, **kwargs)[None]
+    return ops.stack([op(row, *args, **kwargs) for row in rows])
