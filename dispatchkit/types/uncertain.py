@@ -29,8 +29,8 @@ from dispatchkit.types.plotting import Drawn, drawn
 from dispatchkit.types.rules import implements_each, is_plain
 from dispatchkit.types.uncertain_sources import (
     Sources,
+    add_up,
     align_sources,
-    all_sources,
     are_own,
     join_sources,
     merge_sources,
@@ -519,15 +519,9 @@ def _by_rules(op: Any, entry: Any, args: tuple[Any, ...]) -> UncertainTensor | N
     if not plain or any(type(arg) not in SIMPLE for arg in args):
         return None
     values = [arg.data if type(arg) is UncertainTensor else arg for arg in args]
-    if op in (ops.sum, ops.cumulative_sum):
-        result, part = op(*values), _part(arrays[0])
-        if op is ops.sum:
-            ids, factor = sum_elements([part])
-        else:
-            ids, factor = all_sources(*part)
-        if op is not ops.sum:
-            factor = op(factor, axis=1)
-        return _wrap(result, factor, Sources(ids))
+    if op in (ops.sum, ops.mean, ops.cumulative_sum):
+        ids, factor = add_up(op, *_part(arrays[0]))
+        return _wrap(op(*values), factor, Sources(ids))
     if kinds.elementwise not in entry.kind.lineage() or not hasattr(entry, "derivative"):
         return None
     rules = entry.derivative.rules

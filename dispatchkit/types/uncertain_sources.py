@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -115,6 +116,17 @@ def sum_elements(parts: Sequence[Part]) -> Part:
         return ids, factor
     zeros = ops.zeros((len(every),), dtype=factor.dtype, device=factor.device)
     return every, ops.index_put(zeros, ops.asarray(places).to(like=factor), factor, accumulate=True)
+
+
+def add_up(op: Any, ids: Any, factor: Any) -> Part:
+    """Return the sources of the sum, mean or cumulative sum of an array whose elements have sources of their own."""
+    if op is ops.cumulative_sum:
+        every, whole = all_sources(ids, factor)
+        return every, op(whole, axis=1)
+    every, total = sum_elements([(ids, factor)])
+    if op is ops.mean:
+        total = total / max(math.prod(factor.shape[1:]), 1)
+    return every, total
 
 
 def align_sources(ids: Any, shape: tuple[int, ...]) -> Any:
