@@ -466,7 +466,7 @@ def test_numbers_are_counted_and_sorted_into_bins_where_they_are_there() -> None
         np.digitize([1], x)
 
 
-MISSING_VALUES = {
+MISSING_VALUES: dict[str, tuple[Any, float]] = {
     "log of a negative number": (dk.log, -1.0),
     "inf less inf": (lambda x: x - x, np.inf),
     "an overflow": (lambda x: x * 1e300, 1e300),
