@@ -1,4 +1,4 @@
-"""The independent sources that uncertain numbers depend on: which array has which, joined, added up and moved."""
+"""The independent sources that uncertain numbers depend on: which array has which, joined, added, moved and scaled."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ import numpy as np
 
 from dispatchkit import ops
 from dispatchkit.tensor.conversion import dense_form
+from dispatchkit.types.rules import is_plain
 
 Part = tuple[Any, Any]
 # Sources that an element keeps for itself, at most; the time to add grows with the square.
@@ -165,3 +166,23 @@ def move_rows(op: Callable[..., Any], rows: Any, *args: Any, **kwargs: Any) -> A
     if len(rows) == 1:
         return op(rows[0], *args, **kwargs)[None]
     return ops.stack([op(row, *args, **kwargs) for row in rows])
+
+
+def scale_factor(slope: Any, factor: Any, ndim: int) -> Any:
+    """Return a factor times the slopes; where it is zero it stays so, however steep the slope."""
+    if ndim >= factor.ndim:  # the array is stretched
+        factor = ops.reshape(factor, (factor.shape[0], *(1,) * (ndim - factor.ndim + 1), *factor.shape[1:]))
+    if isinstance(slope, (int, float)):
+        if slope == 0:
+            return ops.zeros_like(factor)
+        if slope == 1:
+            return factor
+        return factor * slope
+    # What does not vary adds nothing, and neither does what nothing depends on: 0 times inf or nan is 0 here.
+    if is_plain(slope) and is_plain(factor):
+        with np.errstate(all="ignore"):
+            product = slope * factor
+        if not np.isnan(product.array).any():
+            return product
+    still = ops.logical_or(factor == 0, slope == 0)
+    return ops.where(still, 0, slope) * ops.where(still, 0, factor)

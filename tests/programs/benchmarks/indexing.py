@@ -1,18 +1,18 @@
 """What indexing and changes of shape cost by unyt, astropy, Pint, numpy.ma, xarray, uncertainties and subclasses.
 
-Ratios of both sides by turns on one thread, the least of the repeats, results compared first. Below 1 is faster than
-the peer.
+Ratios of both sides by turns on one thread, the least of the repeats. Below 1 is faster than the peer.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Collection, Iterator
 from typing import Any
 
 import numpy as np
 
 import dispatchkit as dk
+from dispatchkit import accelerator
 from dispatchkit.types import MaskedTensor, NamedTensor, QuantityTensor, UncertainTensor
 
 from .harness import Effort, Side, Unavailable, measure
@@ -122,19 +122,29 @@ PEERS = (
 
 
 def lines() -> Iterator[str]:
-    """Yield the table as Markdown, and the mean of the ratios by each peer."""
-    yield "| other library | work | dispatchkit | other | ratio |\n| --- | --- | --- | --- | --- |"
-    means = []
+    """Yield the ratios as a table in Markdown, a column for each peer, and their geometric means."""
+    found: dict[str, dict[str, float]] = {}
+    missing = []
     for rows in PEERS:
-        ratios = []
         try:
             for peer, work, ours, theirs in rows():
                 own, other = measure(ours, theirs, EFFORT)
-                ratios.append(own / other)
-                yield f"| {peer} | `{work}` | {own * 1e6:,.2f} µs | {other * 1e6:,.2f} µs | {ratios[-1]:.2f} |"
+                found.setdefault(peer, {})[work] = own / other
         except Unavailable as error:
-            yield f"| {error} | | | | |"
-            continue
-        mean = math.exp(sum(map(math.log, ratios)) / len(ratios))
-        means.append(f"{peer} {mean:.2f}, at most {max(ratios):.2f}")
-    yield f"\nGeometric means of the ratios: {'; '.join(means)}."
+            missing.append(str(error))
+    yield f"The accelerator is {accelerator.state}."
+    yield f"\n| | {' | '.join(found)} |\n| {'--- | ' * (len(found) + 1)}".rstrip()
+    for work in (*VECTOR, *MATRIX, *WRITES):
+        yield f"| `{work}` | {' | '.join(_shown(ratios.get(work)) for ratios in found.values())} |"
+    yield f"| geometric mean | {' | '.join(_shown(_mean(ratios.values())) for ratios in found.values())} |"
+    yield from missing
+
+
+def _mean(ratios: Collection[float]) -> float:
+    return math.exp(sum(map(math.log, ratios)) / len(ratios))
+
+
+def _shown(ratio: float | None) -> str:
+    if ratio is None:
+        return "-"
+    return f"{ratio:.2g}" if ratio < 100 else f"{ratio:.0f}"
