@@ -155,8 +155,16 @@ def _wrapping(
     indices = {p.name for p in parameters.arrays if p.form is Form.INDEX}
     # Python's numbers are weak. Where arrays are not promoted to one dtype, an int may be an index or a count.
     weak = (int, float, complex) if operation.kind.family in (kinds.elementwise, kinds.searching) else (float, complex)
+    places = _places_of_arrays(types, key, change, parameters, weak)
 
     def with_wrapped_arrays(*args: Any, **kwargs: Any) -> Any:
+        # An index of several arrays has them in a tuple.
+        if places and not kwargs and places[-1] < len(args) and tuple not in [type(args[place]) for place in places]:
+            whole = list(args)
+            for place in places:
+                whole[place] = types.wrap(args[place])
+            return handler(*whole)
+
         def wrap(name: str, value: Any) -> Any:
             if name not in names or not types.is_raw(type(value)):
                 return value
@@ -168,6 +176,22 @@ def _wrapping(
         return handler(*args, **kwargs)
 
     return with_wrapped_arrays
+
+
+def _places_of_arrays(
+    types: ArrayTypes, key: Key, change: Sequence[bool], parameters: Parameters, weak: tuple[type, ...]
+) -> list[int]:
+    """Return the places of what is to be wrapped in calls of these types; none where it may be a member or a number."""
+    places = []
+    for p, entry, wanted in zip(parameters.arrays, key, change, strict=True):
+        if not wanted:
+            continue
+        found = flatten((entry,))
+        certain = len(found) == 1 and types.is_raw(found[0]) and found[0] not in weak
+        if not certain or p.position is None or p.form not in (Form.ONE, Form.INDEX):
+            return []
+        places.append(p.position)
+    return places
 
 
 def _wrapping_operands(
