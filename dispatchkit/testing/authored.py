@@ -74,8 +74,10 @@ def writes(cls: type, name: str) -> bool:
 
 def _is_lent(function: Any, owner: type) -> bool:
     """Return whether a function of a class is the library's, as those of the protocol's surface are."""
-    module = str(function.__module__)
-    return module != owner.__module__ and module.partition(".")[0] == "dispatchkit"
+    module, home = str(function.__module__), owner.__module__
+    # A class of the library may be said to be of the package that its module is in.
+    is_own = module == home or module.startswith(f"{home}.")
+    return not is_own and module.partition(".")[0] == "dispatchkit"
 
 
 def written(cls: type, name: str) -> Any:
