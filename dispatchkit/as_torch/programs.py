@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from dispatchkit import optim
-from dispatchkit.as_torch import distributions, limits, stacked
+from dispatchkit.as_torch import distributions, stacked
 from dispatchkit.as_torch.files import serialization
 from dispatchkit.as_torch.further_methods import give_further_methods
 from dispatchkit.as_torch.layers import lazy, packed_sequences, parametrizations, reparametrized
@@ -18,7 +18,7 @@ from dispatchkit.as_torch.layers import of_functions as layers
 from dispatchkit.as_torch.layers import options as further_options
 from dispatchkit.as_torch.layers.adaptive import AdaptiveLogSoftmaxWithLoss
 from dispatchkit.as_torch.layers.weighted import Bilinear, DataParallel, EmbeddingBag, Softmax2d, Unflatten
-from dispatchkit.as_torch.machine import amp
+from dispatchkit.as_torch.machine import amp, limits
 from dispatchkit.as_torch.machine import settings as machine
 from dispatchkit.as_torch.shapes import Shape
 from dispatchkit.as_torch.spelling import FUNCTIONS, HOME, Module, enter_module, spelling_results

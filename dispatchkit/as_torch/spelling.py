@@ -26,7 +26,6 @@ from dispatchkit.as_torch import (  # noqa: F401  # they enter functions
     signals,
     strided,
     table,
-    windows,
 )
 from dispatchkit.as_torch.blocks import checkpoint, inference_mode
 from dispatchkit.as_torch.calling.allowed import allowed_names

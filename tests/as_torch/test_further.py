@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 import dispatchkit.as_torch
-from dispatchkit.as_torch import masking, special_functions, spelling, windows
+from dispatchkit.as_torch import masking, signals, special_functions, spelling
 from dispatchkit.backends.arrays import foreign
 
 torch = pytest.importorskip("torch")
@@ -96,7 +96,7 @@ def test_polynomials_have_pytorchs_values(name: str) -> None:
         check(f"special.shifted_{name}", X, np.array([0, 2, 5]))
 
 
-@pytest.mark.parametrize("name", windows.WINDOWS)
+@pytest.mark.parametrize("name", signals.WINDOWS)
 def test_windows_are_pytorchs(name: str) -> None:
     options: dict[str, Any] = {
         "general_cosine": {"a": [0.5, 0.25, 0.25]},

@@ -78,10 +78,13 @@ def mixes(key: Any) -> bool:
 
 def without_leading_ones(value: Any) -> Any:
     """Return elements that are assigned, without first axes of one element, which what is selected need not have."""
-    if not isinstance(value, Storage) or not value.ndim or value.shape[0] != 1:
+    if not isinstance(value, Storage):
         return value
-    first = next((axis for axis, length in enumerate(value.shape) if length != 1), value.ndim)
-    return xp.reshape(value, tuple(value.shape[first:]))
+    elements: Any = value
+    if not elements.ndim or elements.shape[0] != 1:
+        return value
+    first = next((axis for axis, length in enumerate(elements.shape) if length != 1), elements.ndim)
+    return xp.reshape(elements, tuple(elements.shape[first:]))
 
 
 def check_dtype_of_places(x: Any, key: Any, value: Any) -> None:
