@@ -16,12 +16,13 @@ from dispatchkit import types
 from dispatchkit.protocol.instance import tensor_protocol
 from dispatchkit.protocol.kinds import CreationKind
 
-from .clock import ALLOWED, exponent
+from .clock import ALLOWED, Slope, exponent, slope
 
 __all__ = ["SUBJECTS", "Subject", "lines"]
 
-WIDE = (1_000, 30_000, 1_000_000)
-SHORT = (1_000, 10_000, 100_000)
+WIDE = (300, 1_000, 3_000, 10_000, 30_000, 100_000, 300_000, 1_000_000)
+SHORT = WIDE[:-2]
+LONGEST = 0.1  # seconds of a call, with which the sizes of an operation end
 # What a call may raise that has no answer here: it is left out.
 NO_ANSWER = (TypeError, ValueError, IndexError, RuntimeError, ArithmeticError, np.linalg.LinAlgError, dk.DensifyError)
 RANK, ENTRIES, BLOCK = 8, 10, 20
@@ -83,6 +84,8 @@ def triangle(n: int) -> object:
     return types.TriangularTensor(numbers(side * side).reshape(side, side) + side * np.eye(side))
 
 
+# Results of n² elements, of vectors.
+OF_ALL = dict.fromkeys(("outer", "kron", "diag", "diagflat", "vander"), 2.0)
 # What decompositions take that fill the matrix, or whose results are dense.
 SQUARES = dict.fromkeys(("eigh", "eigvalsh", "svd", "svdvals", "qr", "pinv", "outer", "matrix_norm"), 2.0)
 LEVINSON = {"slogdet": 2.0, "det": 2.0, "solve(x, v)": 2.0}
@@ -112,15 +115,16 @@ SUBJECTS: dict[str, Subject] = {
 
 @dataclass(frozen=True)
 class Measured:
-    """The exponent of a call, beside that of theory."""
+    """The exponent of a call, beside that of theory and that of plain arrays, whose own theory is 1."""
 
     call: str
-    found: float
+    slope: Slope
     theory: float
+    plain: float
 
     @property
     def excess(self) -> float:
-        return self.found - self.theory
+        return self.slope.exponent - self.theory - (self.plain - 1)
 
 
 def calls(x: Any) -> Iterator[tuple[str, Callable[[Any], Any]]]:
@@ -160,54 +164,67 @@ def answered(call: Callable[[Any], Any], x: Any) -> bool:
     return True
 
 
-def measured(subject: Subject) -> Iterator[Measured]:
-    """Yield what is found of a type."""
+def measured(subject: Subject, expected: Callable[[int, int], float]) -> Iterator[Measured]:
+    """Yield what is found of a type.
+
+    Parameters
+    ----------
+    subject : the type
+    expected : returns the exponent of plain arrays between two sizes
+    """
     made = cache(subject.make)
     small = made(subject.sizes[0])
     for call_name, call in calls(small):
         if not answered(call, small):
             continue
+        theory = subject.others.get(call_name, OF_ALL.get(call_name, subject.theory))
 
         def work(n: int, call: Callable[[Any], Any] = call) -> Callable[[], object]:
             x = made(n)
             return lambda: call(x)
 
+        def most(smaller: int, larger: int, theory: float = theory) -> float:
+            return theory + expected(smaller, larger) - 1 + ALLOWED
+
         try:
             with np.errstate(all="ignore"), warnings.catch_warnings():
                 warnings.simplefilter("ignore")
-                found = exponent(work, subject.sizes)
+                found = slope(work, subject.sizes, most, LONGEST)
         except (*NO_ANSWER, MemoryError):
             continue
-        yield Measured(call_name, found, subject.others.get(call_name, subject.theory))
+        if found is not None:
+            yield Measured(call_name, found, theory, expected(found.smaller, found.larger))
 
 
-def of_memory(sizes: tuple[int, ...]) -> float:
+PLAIN = (lambda x: x + x, lambda x: x * dk.ones(x.size), lambda x: dk.real(x) + 1.0, lambda x: x > 1.5)
+
+
+@cache
+def of_memory(smaller: int, larger: int) -> float:
     """Return the largest exponent of sums and products of plain arrays: what outgrows the caches takes longer."""
     found = []
-    for function in (lambda x: x + x, lambda x: x * dk.ones(x.size), lambda x: dk.real(x) + 1.0, lambda x: x > 1.5):
+    for function in PLAIN:
 
         def work(n: int, function: Callable[[Any], Any] = function) -> Callable[[], object]:
             x = dk.asarray(numbers(n))
             return lambda: function(x)
 
-        found.append(exponent(work, sizes))
+        found.append(exponent(work, (smaller, larger)))
     return max(1.0, *found)
 
 
 def lines(wanted: Callable[[str], bool]) -> Iterator[str]:
     """Yield a line for each type, with the calls that are above theory."""
-    plain: dict[tuple[int, ...], float] = {sizes: of_memory(sizes) for sizes in (WIDE, SHORT)}
-    yield f"Plain arrays: {plain[WIDE]:.2f} up to 1,000,000 elements, {plain[SHORT]:.2f} up to 100,000."
-    yield ""
-    yield "| type | calls | median exponent | largest | of | above theory by more than 0.15 |"
-    yield "| --- | --- | --- | --- | --- | --- |"
+    yield "| type | calls | largest n | median exponent | largest | of | above theory by more than 0.15 |"
+    yield "| --- | --- | --- | --- | --- | --- | --- |"
     for name, subject in SUBJECTS.items():
         if not wanted(name):
             continue
-        rows = [row for row in measured(subject) if row.found == row.found]
-        rows.sort(key=lambda row: row.excess)
-        allowed = plain[subject.sizes] - 1 + ALLOWED
-        above = [f"`{row.call}` {row.found:.2f} ({row.theory:g})" for row in rows if row.excess > allowed]
-        middle, last = rows[len(rows) // 2], rows[-1]
-        cells = [f"`{name}`", str(len(rows)), f"{middle.found:.2f}", f"{last.found:.2f}", f"`{last.call}`"]
-        yield f"| {' | '.join([*cells, ', '.join(above) or 'none'])} |"
+        rows = sorted(measured(subject, of_memory), key=lambda row: row.excess)
+        above = [f"`{row.call}` {row.slope.exponent:.2f} ({row.theory:g})" for row in rows if row.excess > ALLOWED]
+        middle, last = rows[len(rows) // 2].slope, rows[-1].slope
+        largest = max(row.slope.larger for row in rows)
+        cells = [f"`{name}`", str(len(rows)), f"{largest:,}", f"{middle.exponent:.2f}", f"{last.exponent:.2f}"]
+        yield f"| {' | '.join([*cells, f'`{rows[-1].call}`', ', '.join(above) or 'none'])} |"
+    yield ""
+    yield f"Plain arrays: {of_memory(100_000, 1_000_000):.2f} from 100,000 elements to 1,000,000."
