@@ -200,6 +200,8 @@ def _inside(bands: Any, lower: int, upper: int) -> Any:
 
 
 def _widen(bands: Any, lower: int, upper: int) -> Any:
+    if not lower and not upper:
+        return bands
     return ops.pad(bands, [*[(0, 0)] * (bands.ndim - 2), (upper, lower), (0, 0)])
 
 

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from dispatchkit import autograd, linalg, ops, special
-from dispatchkit.declare.wrapping import holds
+from dispatchkit.declare.wrapping import holds, wrap_array
 from dispatchkit.protocol.fallbacks import fallback
 from dispatchkit.protocol.instance import tensor_protocol
 from dispatchkit.protocol.steps import decline
@@ -22,6 +22,7 @@ from dispatchkit.types.rules import (
     enter,
     implements,
     implements_each,
+    is_nonzero_array,
     promote,
 )
 from dispatchkit.types.structured.kept import KEPT
@@ -452,6 +453,13 @@ def wants_derivative(x: Tensor) -> bool:
 def slogdet_of_diagonal(values: Tensor) -> Any:
     """Return what `slogdet` gives for matrices whose eigenvalues are given; a decline where some are singular."""
     values = floating(values)
+    array = array_of(values)
+    if array is not None and array.ndim == 1 and array.dtype.char in "fd" and is_nonzero_array(array):
+        logarithm = np.sum(np.log(np.abs(array)), dtype=array.dtype)
+        negative = np.count_nonzero(array < 0) % 2
+        if np.isfinite(logarithm):
+            parts = (np.array(1 - 2 * negative, array.dtype), np.asarray(logarithm))
+            return linalg.SlogdetResult(*[wrap_array(Tensor, part) for part in parts])
     sizes = ops.abs(values)
     if holds(sizes != 0, traced=True):
         if holds(~ops.isinf(sizes), traced=True):

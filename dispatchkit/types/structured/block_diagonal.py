@@ -366,4 +366,5 @@ def eigh_block_diagonal(x: BlockDiagonalTensor, /) -> Any:
 
 def _along(x: BlockDiagonalTensor, parts: Sequence[Any]) -> Any:
     """Return vectors that belong to the blocks, one after the other."""
-    return ops.concat([ops.broadcast_to(part, (*x.shape[:-2], part.shape[-1])) for part in parts], axis=-1)
+    batch = x.shape[:-2]  # of all blocks, which are asked for it once
+    return ops.concat([ops.broadcast_to(part, (*batch, part.shape[-1])) for part in parts], axis=-1)

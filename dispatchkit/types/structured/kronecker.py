@@ -342,7 +342,11 @@ def diagonal_kronecker(x: KroneckerTensor, /, *, offset: int = 0) -> Any:
 def trace_kronecker(x: KroneckerTensor, /, *, offset: int = 0, dtype: Any = None) -> Any:
     if offset or dtype is not None or not _square(x):
         return decline("only the main diagonal is that of the factors")
-    trace = math.prod(linalg.trace(f) for f in x.factors)
+    arrays = x._arrays()
+    if arrays is not None and arrays[0].dtype.kind in "fc":
+        trace = wrap_array(Tensor, np.asarray(math.prod([array.trace() for array in arrays])))
+    else:
+        trace = math.prod(linalg.trace(f) for f in x.factors)
     if all_finite(trace):
         return trace
     return decline(ORDER_MATTERS)

@@ -201,7 +201,10 @@ def trace_low_rank(x: LowRankTensor, /, *, offset: int = 0, dtype: Any = None) -
     arrays = plain_arrays(x.left, x.right)
     if arrays is None or offset or dtype is not None or x.shape[-1] != x.shape[-2]:
         return decline("a sum of the elements of a diagonal")
-    return ops.asarray(np.einsum("...ij,...ji->...", *arrays))
+    formula = "...ij,...ji->..."
+    if arrays[0].ndim == arrays[1].ndim == 2:
+        formula = "ij,ji->"
+    return ops.asarray(np.einsum(formula, *arrays))
 
 
 @implements(ops.add)

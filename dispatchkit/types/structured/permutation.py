@@ -149,7 +149,7 @@ class PermutationTensor(StructuredTensor):
         if x.size > MANY:
             permuted: np.ndarray = x[kept(self, "inverse", (permutation,), _inverse)]
             return permuted
-        result = np.empty_like(x)
+        result = np.empty(x.shape, x.dtype)
         result[permutation] = x
         return result
 

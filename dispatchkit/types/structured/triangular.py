@@ -187,15 +187,21 @@ ROWS = 128  # of a block on the diagonal, whose other side is made zero
 
 
 def _both_sides(function: Any, x1: TriangularTensor, x2: TriangularTensor) -> Tensor | None:
-    """Return a linear function of both sides of triangles, of NumPy's arrays; None where it is not finite."""
+    """Return a linear function of both sides of triangles, of NumPy's arrays; None where there is something to warn of.
+
+    What is wrong may lie on the side that is not read.
+    """
     arrays = plain_arrays(x1.data, x2.data)
     if arrays is None:
         return None
-    with np.errstate(all="ignore"):  # on the other side, which is not read
-        result = {ops.add: np.add, ops.subtract: np.subtract}[function](*arrays)
-    if is_finite_array(result):
-        return ops.asarray(result)
-    return None
+    on_arrays = np.subtract
+    if function is ops.add:
+        on_arrays = np.add
+    try:
+        with np.errstate(all="raise"):
+            return ops.asarray(on_arrays(*arrays))
+    except FloatingPointError:
+        return None
 
 
 def _product(triangle: np.ndarray, x: np.ndarray, upper: bool) -> np.ndarray:

@@ -165,10 +165,10 @@ ROWS = (
 )
 
 
-def ratio(ours: Side, theirs: Side, repeats: int = 15) -> tuple[float, float]:
-    """Return the seconds of both sides, by turns."""
+def ratio(ours: Side, theirs: Side, repeats: int = 15, seconds: float = 0.02) -> tuple[float, float]:
+    """Return the seconds of both sides, by turns of about some seconds each."""
     timers = [ours.timer(), theirs.timer()]
-    counts = [max(1, int(0.02 / max(timer.timeit(1), 1e-7))) for timer in timers]
+    counts = [max(1, int(seconds / max(timer.timeit(1), 1e-7))) for timer in timers]
     best = [float("inf"), float("inf")]
     for _ in range(repeats):
         for i, timer in enumerate(timers):
