@@ -87,7 +87,8 @@ class UncertainTensor(Wrapper):
 
     A new array has one source for each element. Elementwise functions, indexing and other moves of elements keep a few
     sources for each, and functions with one number as the result take one gradient: their memory and time grow as the
-    number of elements. Everything else, such as products of matrices, sums along an axis and `cumulative_sum`, keeps the derivatives of every element by all sources: the number of sources times that of elements.
+    number of elements. Everything else, such as products of matrices, sums along an axis and `cumulative_sum`, keeps
+    the derivatives of every element by all sources: the number of sources times that of elements.
 
     Comparisons compare the values. Source: JCGM 100:2008, Guide to the expression of uncertainty in measurement, 5.2.
 

@@ -31,7 +31,7 @@ def kept(owner: Any, name: str, arrays: Sequence[np.ndarray], compute: Callable[
     if found is not None:
         copies, result = found
         if len(copies) == len(arrays) and all(map(_same, copies, arrays)):
-            return result  # type: ignore[no-any-return]  # of this name
+            return result
     result = compute(*arrays)
     results[name] = tuple([array.copy() for array in arrays]), result
     return result
