@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
 
 from dispatchkit import linalg, ops
-from dispatchkit.declare.wrapping import holds
+from dispatchkit.declare.wrapping import holds, wrap_array
 from dispatchkit.graph.recording import no_grad
 from dispatchkit.protocol.instance import tensor_protocol
 from dispatchkit.protocol.steps import decline
@@ -143,7 +143,7 @@ class LowRankTensor(StructuredTensor):
     def times_array(self, x: np.ndarray) -> np.ndarray | None:
         """Return the product with a vector or columns."""
         arrays = plain_arrays(self.left, self.right)
-        if arrays is None or not _fit(*arrays, x) or x.shape[0] != arrays[1].shape[1]:
+        if arrays is None or not _fit(arrays, x) or x.shape[0] != arrays[1].shape[1]:
             return None
         product: np.ndarray = arrays[0] @ (arrays[1] @ x)
         if is_finite_array(product):
@@ -153,7 +153,7 @@ class LowRankTensor(StructuredTensor):
     def array_times(self, x: np.ndarray) -> np.ndarray | None:
         """Return the product of a vector with the matrix."""
         arrays = plain_arrays(self.left, self.right)
-        if arrays is None or not _fit(*arrays, x) or x.ndim != 1 or x.size != arrays[0].shape[0]:
+        if arrays is None or not _fit(arrays, x) or x.ndim != 1 or x.size != arrays[0].shape[0]:
             return None
         product: np.ndarray = x @ arrays[0] @ arrays[1]
         if is_finite_array(product):
@@ -169,8 +169,9 @@ class LowRankTensor(StructuredTensor):
         return f"LowRankTensor(left={self.left!r}, right={self.right!r})"
 
 
-def _fit(left: np.ndarray, right: np.ndarray, x: np.ndarray) -> bool:
+def _fit(factors: Sequence[np.ndarray], x: np.ndarray) -> bool:
     """Return whether factors are those of one matrix of floating-point numbers, and an array is of their dtype."""
+    left, right = factors
     return left.ndim == right.ndim == 2 and x.ndim in {1, 2} and x.dtype == left.dtype and x.dtype.kind in "fc"
 
 
@@ -199,12 +200,12 @@ def _in_one_batch(*tensors: Tensor) -> list[Tensor]:
 @implements(linalg.trace)
 def trace_low_rank(x: LowRankTensor, /, *, offset: int = 0, dtype: Any = None) -> Any:
     arrays = plain_arrays(x.left, x.right)
-    if arrays is None or offset or dtype is not None or x.shape[-1] != x.shape[-2]:
+    if arrays is None or offset or dtype is not None or arrays[0].shape[-2] != arrays[1].shape[-1]:
         return decline("a sum of the elements of a diagonal")
     formula = "...ij,...ji->..."
     if arrays[0].ndim == arrays[1].ndim == 2:
         formula = "ij,ji->"
-    return ops.asarray(np.einsum(formula, *arrays))
+    return wrap_array(Tensor, np.asarray(np.einsum(formula, *arrays)))
 
 
 @implements(ops.add)
@@ -374,7 +375,7 @@ class LowRankUpdateTensor(StructuredTensor):
         """Return the solution for a vector by factors that are kept; None where it is not stable at once."""
         factors = plain_arrays(self.update.left, self.update.right)
         of_base = held_arrays(self.base)
-        if factors is None or of_base is None or not _fit(*factors, x) or x.ndim != 1 or x.dtype.char not in "fd":
+        if factors is None or of_base is None or not _fit(factors, x) or x.ndim != 1 or x.dtype.char not in "fd":
             return None
         direct = self.base.solve_array(x)
         if direct is None:

@@ -194,7 +194,7 @@ def _both_sides(function: Any, x1: TriangularTensor, x2: TriangularTensor) -> Te
     arrays = plain_arrays(x1.data, x2.data)
     if arrays is None:
         return None
-    on_arrays = np.subtract
+    on_arrays: np.ufunc = np.subtract
     if function is ops.add:
         on_arrays = np.add
     try:

@@ -11,7 +11,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable, Iterator, Sequence
 
-from . import exponents, exponents_wrappers, lines_of_code, structured, structured_peers, type_peers
+from . import exponents, exponents_wrappers, lines_of_code, structured, structured_calls, structured_peers, type_peers
 
 __all__: list[str] = []
 
@@ -27,6 +27,7 @@ SECTIONS: dict[str, Callable[[], Iterator[str]]] = {
     "Exponents: structured matrices": structured.lines,
     "Exponents: other types": fitted,
     "Other libraries: structured matrices": structured_peers.lines,
+    "Single calls: structured matrices": structured_calls.lines,
     "Other libraries: other types": type_peers.lines,
     "Lines of code": lines_of_code.lines,
 }

@@ -128,6 +128,7 @@ def test_blocks_that_come_to_require_a_gradient_have_one() -> None:
     a @ dk.ones(N)
     a.blocks[1].requires_grad_()
     (a @ dk.ones(N)).sum().backward()
+    assert a.blocks[1].grad is not None
     npt.assert_array_equal(a.blocks[1].grad.numpy(), np.ones((4, 4)))
 
 
