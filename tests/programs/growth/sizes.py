@@ -96,8 +96,14 @@ SORTED = dict.fromkeys(("sort", "argsort", "unique_all", "unique_values", "uniqu
 SQUARES = dict.fromkeys(("eigh", "eigvalsh", "svd", "svdvals", "qr", "pinv", "outer", "matrix_norm"), 2.0)
 LEVINSON = {"slogdet": 2.0, "det": 2.0, "solve(x, v)": 2.0}
 # A matrix of n numbers has sqrt(n) rows: products of two take n**1.5.
-OF_SQUARE = dict.fromkeys(("matmul", "inv", "eigh", "eigvalsh", "svd", "svdvals", "matrix_norm", "cholesky", "qr"), 1.5)
-OF_GRID = OF_SQUARE | dict.fromkeys(("x @ v", "v @ x", "solve", "solve(x, v)", "det", "slogdet"), 1.5)
+OF_SQUARE = dict.fromkeys(
+    (
+        *("matmul", "mm", "solve", "inv", "matrix_power", "eigh", "eigvalsh", "svd", "svdvals", "matrix_norm"),
+        *("cholesky", "qr"),
+    ),
+    1.5,
+)
+OF_GRID = OF_SQUARE | dict.fromkeys(("x @ v", "v @ x", "solve(x, v)", "det", "slogdet"), 1.5)
 # Whose results depend on all elements, each by all sources.
 BY_ALL_SOURCES = dict.fromkeys(
     (
