@@ -28,7 +28,7 @@ READ_VALUES = {
     *("gather", "getitem", "index_put", "interp", "pad", "scatter_add", "take", "take_along_axis", "topk"),
     *("arange", "average", "bernoulli", "convolve", "cov", "multinomial", "quantile"),
     *("binary_cross_entropy", "cross_entropy", "embedding", "nll_loss", "one_hot", "scaled_dot_product_attention"),
-    *("det", "qr", "slogdet"),
+    *("det", "polygamma", "qr", "slogdet"),
 }
 Make = Callable[[Any], Any]
 

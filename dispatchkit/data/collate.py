@@ -11,6 +11,7 @@ import numpy as np
 from dispatchkit.declare.namespace import tensor_namespace
 from dispatchkit.declare.variables import is_array, items_of
 from dispatchkit.func.containers import arrays_of, as_array, describe, map_container
+from dispatchkit.protocol.instance import tensor_protocol
 from dispatchkit.tree import rebuilt
 
 UNFIT = "default_collate: batch must contain tensors, numpy arrays, numbers, dicts or lists; found {found}{place}"
@@ -28,9 +29,9 @@ def default_collate(batch: Sequence[Any]) -> Any:
     Any
         For tensors, arrays and NumPy scalars of one shape (...), a tensor of shape (N, ...). For Python numbers, a
         tensor of shape (N,). For strings and bytes, a list of them. For dictionaries, named tuples and lists, one of
-        the same class that holds the batch of each part; for tuples a list. For declared array types, an instance whose
-        fields are batches, if that has the shape of the batch; fields without floats and arrays are kept, and must be
-        equal in all items.
+        the same class that holds the batch of each part; for tuples a list. For declared array types what their rule
+        for `stack` gives; without one, an instance whose fields are batches, if that has the shape of the batch; fields
+        without floats and arrays are kept, and must be equal in all items.
 
     Raises
     ------
@@ -105,6 +106,9 @@ def _collate(items: list[Any], place: str) -> Any:
     for index, item in enumerate(items):
         if type(item) is not type(first):
             raise TypeError(f"default_collate: item {index} is {describe(item)}, item 0 {describe(first)}{_at(place)}")
+    if not isinstance(first, (list, tuple, Mapping)) and _has_rule_to_stack(type(first)):
+        _check_shapes(items, place)
+        return tensor_namespace.stack(items)
     return _container(items, place)
 
 
@@ -120,13 +124,19 @@ def _stack(items: list[Any], place: str) -> Any:
     if all(type(item) is np.ndarray and item.shape == first.shape and item.dtype == first.dtype for item in items):
         return as_array(np.stack(items))  # one tensor, where the others below are as many as items
     tensors = [as_array(item) for item in items]
-    for index, tensor in enumerate(tensors):
-        if tensor.shape != tensors[0].shape:
-            raise ValueError(
-                f"default_collate: stack expects each tensor to be equal size, but got {tuple(tensors[0].shape)} at "
-                f"entry 0 and {tuple(tensor.shape)} at entry {index}{_at(place)}"
-            )
+    _check_shapes(tensors, place)
     return tensor_namespace.stack(tensors)
+
+
+def _check_shapes(arrays: list[Any], place: str) -> None:
+    """Raise if arrays differ in shape, naming the first that does."""
+    first = tuple(arrays[0].shape)
+    for index, array in enumerate(arrays):
+        if tuple(array.shape) != first:
+            raise ValueError(
+                f"default_collate: stack expects each tensor to be equal size, but got {first} at entry 0 and "
+                f"{tuple(array.shape)} at entry {index}{_at(place)}"
+            )
 
 
 def _container(items: list[Any], place: str) -> Any:
@@ -148,6 +158,12 @@ def _container(items: list[Any], place: str) -> Any:
             f"the data set give x.to_dense()"
         )
     return result
+
+
+def _has_rule_to_stack(cls: type) -> bool:
+    """Return whether an array type says itself how instances are stacked, whatever their fields."""
+    steps = tensor_protocol.chain(tensor_protocol.operation(tensor_namespace.stack), (cls,)).steps
+    return bool(steps) and steps[0].rule is not None
 
 
 def _shape_of(value: Any) -> tuple[int, ...] | None:

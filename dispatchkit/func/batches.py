@@ -9,10 +9,12 @@ from typing import Any, Literal, TypeAlias, TypeVar, cast
 
 from dispatchkit.declare.namespace import tensor_namespace
 from dispatchkit.declare.random_state import Drawer, drawer, drawing_by
+from dispatchkit.declare.variables import is_array
 from dispatchkit.errors import RandomnessError
 from dispatchkit.func.containers import arrays_of, as_array, describe, result_and_aux, zip_containers
 from dispatchkit.ops.shared import normal_axis
 from dispatchkit.protocol.frames import hides_frames
+from dispatchkit.protocol.instance import tensor_protocol
 from dispatchkit.protocol.overridable import Overridable
 from dispatchkit.protocol.parameters import call_meant
 from dispatchkit.transforms import Batched
@@ -100,7 +102,7 @@ def vmap(
         moved: list[int] = []
         arguments, dims_of = (args, kwargs), (dims, dict.fromkeys(kwargs, 0))
         fronted = _with_dims(lambda x, dim: _to_front(x, dim, moved), arguments, dims_of)
-        size = _size(moved)
+        size = _size(moved, arguments)
         step = size
         if chunk_size is not None:
             step = chunk_size
@@ -119,6 +121,37 @@ def vmap(
         return zip_containers(_place, result, out_dims, "vmap: out_dims")
 
     return call_batched
+
+
+def _types_in(arguments: Any) -> list[str]:
+    """Return the names of array types among arguments and keywords, each once."""
+    args, kwargs = arguments
+    types = dict.fromkeys(type(value) for value in (*args, *kwargs.values()) if not is_array(value))
+    return [cls.__name__ for cls in types if tensor_protocol.types.participates(cls)]
+
+
+def _check_elements(arguments: Any, elements: Any) -> None:
+    """Raise if what array types are split into has no shape, since their fields are no batch.
+
+    Raises
+    ------
+    ValueError : naming the type
+    """
+    names = _types_in(arguments)
+    if not names:
+        return
+    wholes, parts = ((*args, *kwargs.values()) for args, kwargs in (arguments, elements))
+    for whole, part in zip(wholes, parts, strict=True):
+        if is_array(whole) or type(whole).__name__ not in names:
+            continue
+        try:
+            tuple(part.shape)
+        except (IndexError, TypeError, ValueError) as error:
+            name = type(whole).__name__
+            raise ValueError(
+                f"vmap: each field of a {name} is split along its first axis, and the parts make no {name}; give a "
+                f"batch of them, as by fields with one axis more, or map over to_dense()"
+            ) from error
 
 
 def _with_dims(change: Callable[[Any, Any], Any], given: Any, dims: Any) -> Any:
@@ -143,11 +176,15 @@ def _to_front(x: Any, dim: Any, sizes: list[int]) -> Any:
     return x
 
 
-def _size(sizes: list[int]) -> int:
+def _size(sizes: list[int], arguments: Any) -> int:
     if not sizes:
         raise ValueError("vmap: no argument is batched; in_dims must name an axis of at least one array")
     if len(set(sizes)) > 1:
-        raise ValueError(f"vmap: batches differ in length: {', '.join(map(str, sizes))}")
+        names = _types_in(arguments)
+        text = ""
+        if names:
+            text = f"; those of a {' and a '.join(names)} are the first axes of its fields"
+        raise ValueError(f"vmap: batches differ in length: {', '.join(map(str, sizes))}{text}")
     return sizes[0]
 
 
@@ -170,6 +207,7 @@ def _compute(
         return Batched(x, level)
 
     args, kwargs = _with_dims(enter, fronted, dims)
+    _check_elements(fronted, (args, kwargs))
     outer = active.get()
     try:
         active.set((*outer, ActiveBatch(level, size, randomness)))

@@ -20,6 +20,7 @@ from dispatchkit.func.blocks import (
     fitted_tangents,
     has_law_of_gradients,
     items_between_blocks,
+    layers_of,
     tangent_of,
     variable_blocks_of,
     with_array,
@@ -28,6 +29,7 @@ from dispatchkit.func.blocks import (
 )
 from dispatchkit.func.containers import (
     Argnums,
+    arrays_of,
     as_array,
     describe,
     fit,
@@ -447,13 +449,15 @@ def jacfwd(
         inputs = [array_in(block) for block in blocks]
         kept: list[Any] = []
 
-        def push(basis: list[Any]) -> list[Any]:
+        def push(basis: list[Any]) -> tuple[list[Any], list[Any]]:
             steps = [with_array(block, step) for block, step in zip(blocks, basis, strict=True)]
             output, t, *aux = _jvp(function, primals, with_variable_blocks(steps, primals), has_aux)
             kept[:] = [output, *aux]
-            return [array_in(block) for block in blocks_of(t)]
+            return [array_in(block) for block in blocks_of(t)], _arrays_of_layers(output)
 
-        columns = vmap(push, randomness=randomness, out_dims=-1, chunk_size=chunk_size)(_bases(inputs))
+        columns, arrays = vmap(push, randomness=randomness, out_dims=(-1, 0), chunk_size=chunk_size)(_bases(inputs))
+        if sum(x.size for x in inputs):
+            kept[0] = _with_first(kept[0], arrays)
         slices = _slices([x.size for x in inputs])
         parts = [_by_inputs(t, inputs, slices) for t in columns]
         matrix = _jacobian(kept[0], primals, parts, several=isinstance(argnums, tuple))
@@ -462,6 +466,27 @@ def jacfwd(
         return matrix
 
     return jacobian
+
+
+def _arrays_of_layers(output: Any) -> list[Any]:
+    """Return the arrays of an output that holds array types with a law for derivatives; none of any other."""
+    if any(map(layers_of, blocks_of(output))):
+        return list(arrays_of(output))
+    return []
+
+
+def _with_first(output: Any, batches: list[Any]) -> Any:
+    """Return an output with arrays as they are for the first step; of each they are the same.
+
+    Parameters
+    ----------
+    output : of one call for a batch of steps, to which its arrays may belong, such as a mask that a rule computes
+    batches : these arrays with the batch in front; none to keep those that are there
+    """
+    if not batches:
+        return output
+    rest = iter(batches)
+    return map_container(lambda _: next(rest)[0], output)
 
 
 def hessian(func: Callable[..., Any], argnums: Argnums = 0) -> Callable[..., Any]:

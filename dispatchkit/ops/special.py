@@ -261,13 +261,20 @@ def _of_orders(xp: Namespace, n: Any, x: Any) -> Any:
     if xp is numpy_namespace or not hasattr(xp, "special"):
         return compute(xp, polygamma, n, x)
     # PyTorch takes one order.
-    y = x + xp.zeros_like(n)
-    for order in np.unique(np.asarray(values_of_batch(n))).tolist():
+    y = x + xp.zeros_like(n, dtype=x.dtype)
+    orders = values_of_batch(n)
+    if hasattr(orders, "tolist"):  # of PyTorch, which gives NumPy no array of a GPU
+        orders = orders.tolist()
+    for order in np.unique(np.asarray(orders)).tolist():
         y = xp.where(n == order, compute(xp, polygamma, order, x), y)
     return y
 
 
-polygamma.def_partial("x")(lambda xp, n, x: compute(xp, polygamma, n + 1, x))
+@polygamma.def_partial("x")
+def polygamma_partial_x(xp, n, x):
+    if getattr(n, "ndim", 0):
+        return _of_orders(xp, n + 1, x)
+    return compute(xp, polygamma, n + 1, x)
 
 
 @special(domain=(0.1, 3.0))

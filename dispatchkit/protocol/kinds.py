@@ -102,6 +102,8 @@ class _Kinds:
     random = CreationKind("random", all)
     conversion = Kind("conversion", all)
     function = Kind("function", all)
+    loss = Kind("loss", function)
+    normalization = Kind("normalization", function)
 
     def __iter__(self) -> Iterator[Kind]:
         return iter([kind for kind in vars(type(self)).values() if isinstance(kind, Kind)])

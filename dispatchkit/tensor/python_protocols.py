@@ -121,6 +121,11 @@ def elements(self: Any) -> Iterator[Any]:
     return (self[place] for place in range(len(self)))
 
 
+def contains(self: Any, value: Any) -> bool:
+    """Return whether an element equals a value."""
+    return bool(tensor_namespace.any(self == value))
+
+
 def arrow_array(self: Any, type: Any = None) -> Any:  # PyArrow's name
     """Return the vector as PyArrow's array; what it calls."""
     return import_module("pyarrow").array(np.asarray(self), type=type)
@@ -255,6 +260,7 @@ _members: dict[str, Callable[..., Any]] = {
     "__arrow_array__": arrow_array,
     "__arrow_c_array__": arrow_capsules,
     "__bool__": truth,
+    "__contains__": contains,
     "__complex__": _as_number("complex", complex),
     "__divmod__": divide,
     "__float__": _as_number("float", float),

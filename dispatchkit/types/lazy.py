@@ -39,7 +39,9 @@ REDUCTIONS[ops.all] = np.logical_and
 
 
 # After all other types, so that the order of the arguments does not decide who answers.
-@tensor_protocol.array_type(fallback=fallback.refuse, priority=-1, fields=("data",), dense="evaluate")
+@tensor_protocol.array_type(
+    fallback=fallback.refuse, priority=-1, fields=("data",), dense="evaluate", derivative="derivative"
+)
 class LazyTensor(ArrayMethods):
     """An array that records elementwise operations, and computes a chain of them together when its elements are needed.
 
@@ -151,6 +153,17 @@ class LazyTensor(ArrayMethods):
                 raise ValueError("LazyTensor.evaluate: out overlaps the memory of an operand; give other memory")
             program.write(out)
         return ops.asarray(out)
+
+    @staticmethod
+    def derivative(array: Any, output: LazyTensor | None, argument: LazyTensor | None) -> LazyTensor:
+        """Return derivatives as a lazy array: there is nothing beside the elements.
+
+        Parameters
+        ----------
+        array : the numbers
+        output, argument : lazy arrays, None for plain ones
+        """
+        return LazyTensor(array)
 
     def detach(self) -> LazyTensor:
         """Return the array outside the graph."""

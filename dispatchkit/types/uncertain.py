@@ -19,6 +19,7 @@ from dispatchkit.protocol.kinds import kinds
 from dispatchkit.protocol.steps import decline
 from dispatchkit.tensor import Tensor
 from dispatchkit.tensor.conversion import dense_form
+from dispatchkit.tensor.numpy_histograms import elements_of
 from dispatchkit.tensor.printing import Format, Places, Texts, Written, uncertain_text, written
 from dispatchkit.types.exchange.parts import Parts, with_level
 from dispatchkit.types.exchange.quantities import OF_ASTROPY_MEANT, read_object
@@ -35,6 +36,7 @@ from dispatchkit.types.uncertain_sources import (
     join_sources,
     merge_sources,
     move_sources,
+    scale_factor,
     sum_elements,
 )
 from dispatchkit.types.uncertainties_numbers import Expansion, expand, factor_of_covariance
@@ -90,7 +92,9 @@ class UncertainTensor(Wrapper):
     number of elements. Everything else, such as products of matrices, sums along an axis and `cumulative_sum`, keeps
     the derivatives of every element by all sources: the number of sources times that of elements.
 
-    Comparisons compare the values. Source: JCGM 100:2008, Guide to the expression of uncertainty in measurement, 5.2.
+    Comparisons compare the values. Results may be complex, as of `fft.fft`: `std` then is the root of the variances of
+    both parts together, as NumPy has it, and both are printed. Source: JCGM 100:2008, Guide to the expression of
+    uncertainty in measurement, 5.2.
 
     Examples
     --------
@@ -295,6 +299,10 @@ class UncertainTensor(Wrapper):
         """
         return array
 
+    def __elements__(self) -> tuple[Any, Any]:
+        """Return what histograms count, each number with its sources."""
+        return ops.reshape(self, (-1,)), elements_of(self.data)[1]
+
     def _around(self, data: Any) -> UncertainTensor:
         """Return an array around new numbers, which are exact."""
         return UncertainTensor(data)
@@ -321,14 +329,21 @@ class UncertainTensor(Wrapper):
             return inner.around(notes=(f"std={self.std!r}",), after=(f"std={self.std!r}",))
 
         def elements(places: Places, form: Format, kept: Texts) -> Texts:
-            values = numbers(places)
-            std = np.linalg.norm(factor((np.arange(len(self.factor)), *places)).astype(float), axis=0)
+            values, slopes = numbers(places), factor((np.arange(len(self.factor)), *places))
             texts = np.full(values.shape, "", object)
-            pairs = zip(values[kept].tolist(), std[kept].tolist(), strict=True)
-            texts[kept] = [uncertain_text(value, spread, form) for value, spread in pairs]
+            texts[kept] = _texts(values.real[kept], slopes.real[:, kept], form)
+            if values.dtype.kind == "c":
+                imaginary = _texts(values.imag[kept], slopes.imag[:, kept], form)
+                texts[kept] = [f"({one})+({other})j" for one, other in zip(texts[kept], imaginary, strict=True)]
             return texts
 
         return inner.around(elements=elements, aligned=False, numbers=None)
+
+
+def _texts(values: Any, slopes: Any, form: Format) -> list[str]:
+    """Return real numbers with their standard deviations as texts."""
+    spreads = np.linalg.norm(slopes.astype(float), axis=0)
+    return [uncertain_text(*pair, form) for pair in zip(values.tolist(), spreads.tolist(), strict=True)]
 
 
 def _plain(value: Any) -> Any:
@@ -397,9 +412,11 @@ def propagate(op: Any, /, *args: Any, **kwargs: Any) -> Any:
         return result
     if any(not tensor_protocol.types.participates(type(part)) for part in list_parts(result)):
         return result
-    elementwise = kinds.elementwise in kind.lineage() or op is ops.where
+    # Of complex numbers a slope is none: what moves the real part and what moves the other are two derivatives.
+    complex_numbers = any(value.dtype.kind == "c" for value in values)
+    elementwise = (kinds.elementwise in kind.lineage() or op is ops.where) and not complex_numbers
     parts = [_part(array) for array in arrays]
-    if all(are_own(*part) for part in parts):
+    if all(are_own(*part) for part in parts) and (op in MOVES or not complex_numbers):
         kept = _few_sources(op, call, arrays, result, elementwise)
         if kept is not None:
             return _wrap(result, kept[1], Sources(kept[0]))
@@ -407,7 +424,7 @@ def propagate(op: Any, /, *args: Any, **kwargs: Any) -> Any:
     sources = Sources(ids)
     if elementwise:
         slopes = _slopes(call, values)
-        scaled = [_scale_factor(slope, factor, result.ndim) for slope, factor in zip(slopes, factors, strict=True)]
+        scaled = [scale_factor(slope, factor, result.ndim) for slope, factor in zip(slopes, factors, strict=True)]
         return _wrap(result, reduce(ops.add, scaled), sources)
 
     # Of which a derivative has the dtype.
@@ -493,13 +510,13 @@ def _few_sources(
         return move_sources(call, [_part(x) for x in arrays], result.shape)
     if elementwise:
         slopes = _slopes(call, values)
-        factors = [_scale_factor(slope, x.factor, result.ndim) for slope, x in zip(slopes, arrays, strict=True)]
+        factors = [scale_factor(slope, x.factor, result.ndim) for slope, x in zip(slopes, arrays, strict=True)]
         ids = [align_sources(x.sources.ids, result.shape) for x in arrays]
         return merge_sources(list(zip(ids, factors, strict=True)))
-    if isinstance(result, (list, tuple)) or result.shape:
+    if isinstance(result, (list, tuple)) or result.shape or result.dtype.kind == "c":
         return None
     gradients = func.vjp(call, *values)[1](ops.ones_like(result))
-    factors = [_scale_factor(slope, x.factor, slope.ndim) for slope, x in zip(gradients, arrays, strict=True)]
+    factors = [scale_factor(slope, x.factor, slope.ndim) for slope, x in zip(gradients, arrays, strict=True)]
     return sum_elements([(x.sources.ids, factor) for x, factor in zip(arrays, factors, strict=True)])
 
 
@@ -513,7 +530,7 @@ def _by_rules(op: Any, entry: Any, args: tuple[Any, ...]) -> UncertainTensor | N
     """Return a sum, or what an elementwise function gives by the rules that it declares; None for the long way."""
     arrays = [arg for arg in args if type(arg) is UncertainTensor]
     plain = all(is_plain(x.data) and is_plain(x.factor) and are_own(*_part(x)) for x in arrays)
-    if not plain or any(type(arg) not in SIMPLE for arg in args):
+    if not plain or any(type(arg) not in SIMPLE for arg in args) or any(x.dtype.kind == "c" for x in arrays):
         return None
     values = [arg.data if type(arg) is UncertainTensor else arg for arg in args]
     if op in (ops.sum, ops.cumulative_sum):
@@ -541,7 +558,7 @@ def _by_rules(op: Any, entry: Any, args: tuple[Any, ...]) -> UncertainTensor | N
         slope = rule
         if not isinstance(rule, (int, float)):
             slope = rule.forward(xp, None, result, *values)
-        parts.append((x.sources.ids, _scale_factor(slope, x.factor, result.ndim)))
+        parts.append((x.sources.ids, scale_factor(slope, x.factor, result.ndim)))
     merged = merge_sources(parts)
     if merged is None:
         return None
@@ -561,26 +578,6 @@ def _slopes(call: Any, values: tuple[Any, ...]) -> list[Any]:
         return func.jvp(alone, (values[place],), (ops.ones_like(values[place]),))[1]
 
     return [slope(place) for place in range(len(values))]
-
-
-def _scale_factor(slope: Any, factor: Any, ndim: int) -> Any:
-    """Return a factor times the slopes; where it is zero it stays so, however steep the slope."""
-    if ndim >= factor.ndim:  # the array is stretched
-        factor = ops.reshape(factor, (factor.shape[0], *(1,) * (ndim - factor.ndim + 1), *factor.shape[1:]))
-    if isinstance(slope, (int, float)):
-        if slope == 0:
-            return ops.zeros_like(factor)
-        if slope == 1:
-            return factor
-        return factor * slope
-    # What does not vary adds nothing, and neither does what nothing depends on: 0 times inf or nan is 0 here.
-    if is_plain(slope) and is_plain(factor):
-        with np.errstate(all="ignore"):
-            product = slope * factor
-        if not np.isnan(product.array).any():
-            return product
-    still = ops.logical_or(factor == 0, slope == 0)
-    return ops.where(still, 0, slope) * ops.where(still, 0, factor)
 
 
 def covariance(x1: UncertainTensor, x2: UncertainTensor | None = None) -> Any:
@@ -607,7 +604,7 @@ def covariance(x1: UncertainTensor, x2: UncertainTensor | None = None) -> Any:
         x2 = x1
     _, factors = join_sources([_part(x1), _part(x2)])
     left, right = (ops.reshape(factor, (factor.shape[0], -1)) for factor in factors)
-    return ops.matmul(ops.matrix_transpose(left), right)
+    return ops.matmul(ops.matrix_transpose(left), ops.conj(right))
 
 
 def samples(arrays: Sequence[UncertainTensor], n: int, *, generator: Any = None) -> list[Any]:

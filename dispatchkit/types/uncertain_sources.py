@@ -1,4 +1,4 @@
-"""The independent sources that uncertain numbers depend on: which array has which, joined, added up and moved."""
+"""The independent sources that uncertain numbers depend on: which array has which, joined, added, moved and scaled."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ import numpy as np
 
 from dispatchkit import ops
 from dispatchkit.tensor.conversion import dense_form
+from dispatchkit.types.rules import is_plain
 
 Part = tuple[Any, Any]
 # Sources that an element keeps for itself, at most; the time to add grows with the square.
@@ -146,3 +147,23 @@ def move_sources(call: Callable[..., Any], parts: Sequence[Part], shape: tuple[i
         factors.append(ops.pad(ops.reshape(factor, (len(ids), size)), spare))
     factor = ops.take(ops.concat(factors, axis=1), ops.asarray(taken).to(like=like), axis=1)
     return np.concatenate(flat, axis=1)[:, taken].reshape(count, *shape), ops.reshape(factor, (count, *shape))
+
+
+def scale_factor(slope: Any, factor: Any, ndim: int) -> Any:
+    """Return a factor times the slopes; where it is zero it stays so, however steep the slope."""
+    if ndim >= factor.ndim:  # the array is stretched
+        factor = ops.reshape(factor, (factor.shape[0], *(1,) * (ndim - factor.ndim + 1), *factor.shape[1:]))
+    if isinstance(slope, (int, float)):
+        if slope == 0:
+            return ops.zeros_like(factor)
+        if slope == 1:
+            return factor
+        return factor * slope
+    # What does not vary adds nothing, and neither does what nothing depends on: 0 times inf or nan is 0 here.
+    if is_plain(slope) and is_plain(factor):
+        with np.errstate(all="ignore"):
+            product = slope * factor
+        if not np.isnan(product.array).any():
+            return product
+    still = ops.logical_or(factor == 0, slope == 0)
+    return ops.where(still, 0, slope) * ops.where(still, 0, factor)

@@ -113,7 +113,13 @@ def make_numbers(value: Any, ids: Any, factor: Any) -> Any:
     value : array of numbers
     ids : of the variables, of shape ``(k,)``, or ``(k, *shape)`` where each number has its own
     factor : derivatives by them, of shape ``(k, *shape)``
+
+    Raises
+    ------
+    TypeError : for complex numbers
     """
+    if value.dtype.kind == "c":
+        raise TypeError("the library uncertainties has no complex numbers; convert dk.real(x) and dk.imag(x)")
     ufloat = import_module("uncertainties").ufloat
     variables = {number: ufloat(0.0, 1.0) for number in np.unique(ids).tolist()}
     spread = np.broadcast_to(ids.reshape(*ids.shape, *(1,) * (factor.ndim - ids.ndim)), factor.shape)

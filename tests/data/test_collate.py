@@ -13,6 +13,7 @@ import pytest
 
 import dispatchkit as dk
 from dispatchkit.data import default_collate, default_convert, to_tensor
+from dispatchkit.types import MaskedTensor, NamedTensor, QuantityTensor, UncertainTensor
 
 Point = namedtuple("Point", ["x", "y"])
 
@@ -234,3 +235,15 @@ def test_images_of_pillow(mode: str) -> None:
 def test_what_is_no_image(image: Any, dtype: Any, error: type[Exception], message: str) -> None:
     with pytest.raises(error, match=message):
         to_tensor(image, dtype=dtype)
+
+
+def test_items_of_array_types_are_stacked_by_their_rule() -> None:
+    lengths: Any = default_collate([QuantityTensor(1.0, "m"), QuantityTensor(5.0, "cm")])
+    assert repr(lengths) == "QuantityTensor([1.0000, 0.0500], 'm')"
+    x = UncertainTensor([[1.0, 2.0], [3.0, 4.0]], [[0.1, 0.2], [0.3, 0.4]])
+    found: Any = default_collate([x[0], x[1]])
+    np.testing.assert_array_equal((found - x).std, 0.0)
+    with pytest.raises(TypeError, match="a new axis needs a name"):
+        default_collate([NamedTensor([1.0], "a"), NamedTensor([2.0], "a")])
+    with pytest.raises(ValueError, match=r"got \(1,\) at entry 0 and \(2,\) at entry 1, at item\['x'\]"):
+        default_collate([{"x": MaskedTensor([1.0])}, {"x": MaskedTensor([1.0, 2.0])}])

@@ -412,3 +412,16 @@ def test_a_batch_that_has_left_is_refused_by_gradients() -> None:
         match=r"^dispatchkit\.multiply: a tensor from inside a function under vmap was used after vmap had ended; ",
     ):
         grad(lambda x: (x * kept[0]).sum())(dk.ones(2))
+
+
+@pytest.mark.parametrize("x", [dk.types.DiagonalTensor([1.0, 2.0]), dk.types.ToeplitzTensor([2.0, 1.0])])
+def test_an_array_type_whose_fields_are_no_batch_is_refused(x: Any) -> None:
+    name = type(x).__name__
+    with pytest.raises(ValueError, match=f"a {name} is split along its first axis, and the parts make no {name}"):
+        vmap(identity)(x)
+
+
+def test_batches_of_the_fields_of_a_type_that_differ_in_length_are_told_from_others() -> None:
+    low_rank = dk.types.LowRankTensor(dk.ones((2, 1)), dk.ones((1, 2)))
+    with pytest.raises(ValueError, match="2, 1; those of a LowRankTensor are the first axes of its fields"):
+        vmap(identity)(low_rank)

@@ -35,6 +35,18 @@ def test_round_takes_decimals() -> None:
     assert isinstance(round(dk.types.ScalarTensor(2, 1.7)), dk.types.ScalarTensor)
 
 
+@pytest.mark.parametrize("make", [dk.types.MaskedTensor, dk.types.UncertainTensor])
+def test_in_asks_whether_an_element_equals_a_value(make: Any) -> None:
+    x = make([[2.0, 0.0], [3.0, 0.5]])
+    assert 2.0 in x
+    assert 7.0 not in x
+
+
+def test_what_is_missing_equals_no_value() -> None:
+    assert 2.0 not in dk.types.MaskedTensor([[1.0, 2.0]], [[True, False]])
+    assert 2.0 not in dk.types.MaskedTensor([1.0, 2.0], False)
+
+
 def test_functions_of_math_take_one_element() -> None:
     x = dk.asarray([-2.75])
     assert (math.trunc(x), math.floor(x), math.ceil(x)) == (-2, -3, -2)

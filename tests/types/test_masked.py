@@ -464,3 +464,20 @@ def test_numbers_are_counted_and_sorted_into_bins_where_they_are_there() -> None
     assert np.digitize(x, [0, 1]).tolist() == [1, 2, None]
     with pytest.raises(dk.NoImplementationError, match="what is missing has no place in an order"):
         np.digitize([1], x)
+
+
+def test_adding_what_is_missing_makes_missing_and_its_data_do_not_count() -> None:
+    places, hidden = dk.asarray([0, 1]), MaskedTensor([1.0, np.nan], [True, False])
+    assert shown(dk.scatter_add(dk.ones(3), 0, places, hidden)) == [2.0, None, 1.0]
+    assert shown(dk.scatter_add(x, 0, places, dk.ones(2))) == [2.0, None, 4.0]
+    assert shown(dk.index_put(dk.ones(3), (places,), hidden, accumulate=True)) == [2.0, None, 1.0]
+    assert shown(dk.index_put(x, (dk.asarray([2, 2]),), 1.0, accumulate=True)) == [1.0, None, 6.0]
+    with pytest.raises(TypeError, match="what is missing cannot be an index"):
+        dk.scatter_add(dk.ones(3), 0, MaskedTensor([0, 1], [True, False]), dk.ones(2))
+
+
+def test_elements_that_are_filled_by_a_condition_are_there() -> None:
+    first, value = dk.asarray([True, False, False]), MaskedTensor(9.0, False)
+    assert shown(dk.masked_fill(x, first, 9.0)) == [9.0, None, 4.0]
+    assert shown(dk.masked_fill(x, first, value)) == [None, None, 4.0]
+    assert shown(dk.masked_fill(dk.ones(3), MaskedTensor(first, [True, True, False]), 9.0)) == [9.0, 1.0, None]

@@ -755,3 +755,16 @@ def test_equal_units_of_other_names_are_converted_and_multiplied_each_by_itself(
     names = [str(unit * Unit("s")) for unit in (Unit("J"), Unit("N*m"), Unit("J"))]
     assert names == ["J*s", "N*m*s", "J*s"]
     assert [str(Unit("K") ** 2), str(Unit("delta_degC") ** 2)] == ["K**2", "delta_degC**2"]
+
+
+def test_what_is_added_to_elements_has_their_unit() -> None:
+    lengths, places = QuantityTensor([1.0, 2.0, 3.0], "m"), dk.asarray([0, 0])
+    found: Any = dk.scatter_add(lengths, 0, places, QuantityTensor([1.0, 2.0], "cm"))
+    np.testing.assert_allclose(found.magnitude, [1.03, 2.0, 3.0])
+    with pytest.raises(UnitError, match="scatter_add: a plain number and 'm' measure different things"):
+        dk.scatter_add(lengths, 0, places, dk.ones(2))
+    warm = QuantityTensor([10.0], "degC")
+    found = dk.index_put(warm, 0, QuantityTensor(1.0, "delta_degC"), accumulate=True)
+    assert found.magnitude.tolist() == [11.0]
+    with pytest.raises(UnitError, match="a point on a scale is no difference"):
+        dk.index_put(warm, 0, warm[0], accumulate=True)

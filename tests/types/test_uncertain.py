@@ -349,6 +349,8 @@ def test_numbers_go_to_the_library_uncertainties_and_come_back() -> None:
     back = UncertainTensor(numbers)
     assert (back[1] - back[0]).std == 0.25
     assert UncertainTensor([3.0]).to_uncertainties().tolist() == [3.0]
+    with pytest.raises(TypeError, match=r"uncertainties has no complex numbers; convert dk.real\(x\) and dk.imag\(x\)"):
+        dk.fft.fft(x).to_uncertainties()
 
 
 def test_numbers_from_a_covariance_matrix_have_it_and_propagate_as_those_of_uncertainties() -> None:
@@ -383,3 +385,41 @@ def test_covariances_of_numbers_of_very_different_scales_are_kept() -> None:
 def test_what_is_no_covariance_matrix_is_refused(matrix: list[list[float]], message: str) -> None:
     with pytest.raises(ValueError, match=f"^UncertainTensor.from_covariance: .*{message}"):
         UncertainTensor.from_covariance([1.0, 2.0], matrix)
+
+
+OF_COMPLEX: dict[str, Any] = {
+    "real": (lambda z: dk.real(z), lambda z, f: f.real),
+    "imag": (lambda z: dk.imag(z), lambda z, f: f.imag),
+    "abs": (lambda z: dk.abs(z), lambda z, f: (z.conj()[:, None] * f).real / abs(z)[:, None]),
+    "square of the absolute value": (lambda z: dk.real(z * dk.conj(z)), lambda z, f: 2 * (z.conj()[:, None] * f).real),
+    "sum of absolute values": (
+        lambda z: dk.sum(dk.abs(z)),
+        lambda z, f: ((z.conj()[:, None] * f).real / abs(z)[:, None]).sum(0),
+    ),
+    "back": (lambda z: dk.real(dk.fft.ifft(z)), lambda z, f: np.eye(4)),
+    "moved": (lambda z: dk.imag(dk.flip(z)), lambda z, f: f.imag[::-1]),
+}
+
+
+@pytest.mark.parametrize(("function", "jacobian"), OF_COMPLEX.values(), ids=OF_COMPLEX)
+def test_the_parts_of_complex_numbers_have_their_own_deviations(function: Any, jacobian: Any) -> None:
+    numbers, std = np.asarray([1.0, 2.0, 4.5, 3.0]), np.asarray([0.1, 0.2, 0.3, 0.4])
+    transform = np.fft.fft(np.eye(4))
+    found = function(dk.fft.fft(UncertainTensor(numbers, std)))
+    assert found.std.dtype == np.float64
+    np.testing.assert_allclose(found.std, np.sqrt(((jacobian(transform @ numbers, transform) * std) ** 2).sum(-1)))
+
+
+def test_complex_numbers_show_the_deviations_of_both_parts_and_have_that_of_both_together() -> None:
+    z: Any = x * (3 + 4j)
+    assert repr(z) == "UncertainTensor([(3.00 ± 0.30)+(4.00 ± 0.40)j, (6.00 ± 0.60)+(8.00 ± 0.80)j], dtype=complex128)"
+    np.testing.assert_allclose(z.std, [0.5, 1.0])
+    np.testing.assert_allclose(covariance(z, x), [[0.03 + 0.04j, 0], [0, 0.12 + 0.16j]])
+    np.testing.assert_allclose(covariance(x, z), covariance(z, x).numpy().conj().T)
+    agree(dk.real(z / (3 + 4j)) - x, [0.0, 0.0], [0.0, 0.0])
+
+
+def test_a_histogram_of_a_matrix_has_uncertain_edges() -> None:
+    counts, edges = np.histogram(UncertainTensor([[2.0, 1.0], [1.5, 3.0]], 0.1), 2)
+    assert counts.tolist() == [2, 2]
+    agree(edges[[0, 2]], [1.0, 3.0], [0.1, 0.1])

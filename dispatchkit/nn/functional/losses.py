@@ -18,6 +18,7 @@ from dispatchkit.declare.wrapping import holds
 from dispatchkit.nn.functional.shared import broadcasts, expect, function, real_floats, real_numbers
 from dispatchkit.ops.elementwise.exponential import logistic
 from dispatchkit.ops.shared import Named, shape_of
+from dispatchkit.protocol.kinds import kinds
 from dispatchkit.tensor import Tensor
 
 __all__ = [
@@ -159,7 +160,7 @@ SAMPLES = [
 ]
 
 
-@function(samples=SAMPLES, real=True)
+@function(kind=kinds.loss, samples=SAMPLES, real=True)
 def mse_loss(xp: Any, x: Tensor, target: Tensor, /, *, reduction: Reduction = "mean") -> Tensor:
     """Square the differences between input and target.
 
@@ -191,7 +192,7 @@ def mse_loss(xp: Any, x: Tensor, target: Tensor, /, *, reduction: Reduction = "m
     return reduced(xp, d * d, reduction)
 
 
-@function(samples=SAMPLES, real=True)
+@function(kind=kinds.loss, samples=SAMPLES, real=True)
 def l1_loss(xp: Any, x: Tensor, target: Tensor, /, *, reduction: Reduction = "mean") -> Tensor:
     """Take the distances between input and target.
 
@@ -222,7 +223,7 @@ def l1_loss(xp: Any, x: Tensor, target: Tensor, /, *, reduction: Reduction = "me
     return reduced(xp, xp.abs(x - target), reduction)
 
 
-@function(samples=lambda: [*SAMPLES, sample(draw(2, 3), draw(2, 3), delta=0.5)], real=True)
+@function(kind=kinds.loss, samples=lambda: [*SAMPLES, sample(draw(2, 3), draw(2, 3), delta=0.5)], real=True)
 def huber_loss(xp: Any, x: Tensor, target: Tensor, /, *, reduction: Reduction = "mean", delta: float = 1.0) -> Tensor:
     """Square small differences between input and target, and let the loss grow linearly with large ones.
 
@@ -272,6 +273,7 @@ def _bounded_square(xp: Any, x: Any, target: Any, bound: float) -> Any:
 
 
 @function(
+    kind=kinds.loss,
     samples=lambda: [*SAMPLES, sample(draw(2, 3), draw(2, 3), beta=0.5), sample(draw(3), draw(3), beta=0.0)],
     real=True,
 )
@@ -325,6 +327,7 @@ declare_slopes(smooth_l1_loss, x=_smooth_slope, target=lambda xp, x, target, bet
 
 
 @function(
+    kind=kinds.loss,
     samples=lambda: [
         sample(draw(2, 3, high=0.0), draw(2, 3, low=0.1, high=1.0)),
         sample(draw(2, 3, high=0.0), draw(2, 3, low=0.1, high=1.0), reduction="batchmean"),
@@ -390,6 +393,7 @@ WEIGHTS = draw(3, low=0.5, high=1.5)
 
 
 @function(
+    kind=kinds.loss,
     samples=lambda: [
         sample(SHARE, SHARE),
         sample(SHARE, SHARE, WEIGHTS),
@@ -472,6 +476,7 @@ declare_slopes(
 
 
 @function(
+    kind=kinds.loss,
     samples=lambda: [
         sample(draw(2, 3), SHARE),
         sample(draw(2, 3), SHARE, WEIGHTS, pos_weight=draw(3, low=0.5, high=2.0)),

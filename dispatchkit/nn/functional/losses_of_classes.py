@@ -17,6 +17,7 @@ from dispatchkit.nn.functional.losses import Reduction, check_reduction, first_w
 from dispatchkit.nn.functional.shared import called, expect, function, real_floats
 from dispatchkit.ops.reductions.softmaxes import log_softmax, softmax
 from dispatchkit.ops.shared import Named, floating, integer, shape_of
+from dispatchkit.protocol.kinds import kinds
 from dispatchkit.tensor import Tensor
 
 __all__ = ["cross_entropy", "nll_loss"]
@@ -251,6 +252,7 @@ WEIGHTS = draw(3, low=0.5, high=1.5)
 
 
 @function(
+    kind=kinds.loss,
     samples=lambda: [
         sample(draw(4, 3), NUMBERS),
         sample(draw(4, 3), OF_CLASSES),
@@ -325,6 +327,7 @@ def cross_entropy(
 
 
 @function(
+    kind=kinds.loss,
     samples=lambda: [
         sample(draw(4, 3, high=0.0), NUMBERS),
         sample(draw(4, 3, high=0.0), NUMBERS, WEIGHTS, reduction="sum"),

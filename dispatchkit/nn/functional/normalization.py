@@ -10,12 +10,14 @@ from dispatchkit.declare.samples import draw, sample
 from dispatchkit.nn.functional.rows import rows_of
 from dispatchkit.nn.functional.shared import broadcasts, called, expect, function, real_numbers
 from dispatchkit.ops.shared import Axis, Named, floating, integer, normal_axes, shape_of
+from dispatchkit.protocol.kinds import kinds
 from dispatchkit.tensor import Tensor
 
 __all__ = ["batch_norm", "group_norm", "layer_norm", "normalize", "rms_norm", "standardize"]
 
 
 @function(
+    kind=kinds.normalization,
     samples=lambda: [
         sample(draw(2, 3, low=0.5)),
         sample(draw(2, 3, low=0.5), 3.0, axis=0),
@@ -61,6 +63,7 @@ Lengths: TypeAlias = int | Sequence[int]
 
 
 @function(
+    kind=kinds.normalization,
     samples=lambda: [
         sample(draw(2, 3)),
         sample(draw(3, 2), axis=0, eps=0.1),
@@ -174,6 +177,7 @@ def standardize_jvp_bias(xp, t, y):
 
 
 @function(
+    kind=kinds.normalization,
     samples=lambda: [
         sample(draw(2, 3), 3),
         sample(draw(2, 3), (3,), draw(3), draw(3)),
@@ -243,6 +247,7 @@ def _last_axes(op: Named, x: Any, normalized_shape: Lengths, **parameters: Any) 
 
 
 @function(
+    kind=kinds.normalization,
     samples=lambda: [
         sample(draw(2, 3, low=0.5), 3),
         sample(draw(2, 3, low=0.5), (3,), draw(3)),
@@ -300,6 +305,7 @@ def _check_parameters(op: Named, arrays: dict[str, Any], shape: tuple[int, ...])
 
 
 @function(
+    kind=kinds.normalization,
     samples=lambda: [
         sample(draw(4, 2), training=True),
         sample(draw(3, 2), draw(2), draw(2, low=0.5), draw(2), draw(2)),
@@ -383,6 +389,7 @@ def batch_norm(
 
 
 @function(
+    kind=kinds.normalization,
     samples=lambda: [
         sample(draw(2, 4, 2), 2),
         sample(draw(1, 4, 2, 1), 2, draw(4), draw(4)),

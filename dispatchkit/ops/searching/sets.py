@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from math import prod
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -67,7 +68,7 @@ def _count_integers(x: Any) -> tuple[Any, Any, Any] | None:
     return None
 
 
-@operation(kind=kinds.set, differentiable=False, samples=UNIQUE_SAMPLES)
+@operation(kind=kinds.set, samples=UNIQUE_SAMPLES)
 def unique_all(xp: Namespace, x: Array, /) -> UniqueAllResult:
     """Find the distinct elements, where they first stand, where each element went, and how often each occurs.
 
@@ -82,7 +83,7 @@ def unique_all(xp: Namespace, x: Array, /) -> UniqueAllResult:
 
     Notes
     -----
-    Each NaN is distinct from all others.
+    Each NaN is distinct from all others. The cotangent of a value goes to where it first stands.
 
     Examples
     --------
@@ -92,7 +93,7 @@ def unique_all(xp: Namespace, x: Array, /) -> UniqueAllResult:
     return UniqueAllResult(*xp.unique_all(x))
 
 
-@operation(kind=kinds.set, differentiable=False, samples=UNIQUE_SAMPLES)
+@operation(kind=kinds.set, samples=UNIQUE_SAMPLES)
 def unique_counts(xp: Namespace, x: Array, /) -> UniqueCountsResult:
     """Find the distinct elements, and how often each occurs.
 
@@ -106,7 +107,7 @@ def unique_counts(xp: Namespace, x: Array, /) -> UniqueCountsResult:
 
     Notes
     -----
-    Each NaN is distinct from all others.
+    Each NaN is distinct from all others. The cotangent of a value goes to where it first stands.
 
     Examples
     --------
@@ -125,7 +126,7 @@ def _values_and_counts(xp: Namespace, x: Any) -> Any:
     return counted[:2]
 
 
-@operation(kind=kinds.set, differentiable=False, samples=UNIQUE_SAMPLES)
+@operation(kind=kinds.set, samples=UNIQUE_SAMPLES)
 def unique_inverse(xp: Namespace, x: Array, /) -> UniqueInverseResult:
     """Find the distinct elements, and where each element went among them.
 
@@ -140,7 +141,7 @@ def unique_inverse(xp: Namespace, x: Array, /) -> UniqueInverseResult:
 
     Notes
     -----
-    Each NaN is distinct from all others.
+    Each NaN is distinct from all others. The cotangent of a value goes to where it first stands.
 
     Examples
     --------
@@ -157,7 +158,7 @@ def unique_inverse(xp: Namespace, x: Array, /) -> UniqueInverseResult:
     return UniqueInverseResult(*values_and_inverse)
 
 
-@operation(kind=kinds.set, differentiable=False, samples=UNIQUE_SAMPLES)
+@operation(kind=kinds.set, samples=UNIQUE_SAMPLES)
 def unique_values(xp: Namespace, x: Array, /) -> Array:
     """Find the distinct elements.
 
@@ -172,7 +173,7 @@ def unique_values(xp: Namespace, x: Array, /) -> Array:
     Notes
     -----
     Each NaN is distinct from all others. The order is a promise of this library: NumPy's function of this
-    name makes none.
+    name makes none. The cotangent of an element goes to where it first stands.
 
     Examples
     --------
@@ -180,6 +181,34 @@ def unique_values(xp: Namespace, x: Array, /) -> Array:
     tensor([1, 3])
     """
     return _values_and_counts(xp, x)[0]
+
+
+def _to_first(xp: Any, g: Any, x: Any) -> Any:
+    """Return the cotangent of an array from that of its distinct elements, which goes to where each first stands."""
+    zeros = xp.zeros((prod(x.shape),), dtype=g.dtype)
+    return xp.reshape(xp.index_put(zeros, xp.unique_all(x)[1], g), x.shape)
+
+
+def _of_first(xp: Any, t: Any, x: Any) -> Any:
+    """Return the tangents of distinct elements, which are those of where each first stands."""
+    return xp.take(xp.reshape(t, (-1,)), xp.unique_all(x)[1], axis=0)
+
+
+unique_values.def_vjp("x")(_to_first)
+unique_values.def_jvp("x")(_of_first)
+
+
+def _vjp_of_values(xp: Any, g: Any, x: Any) -> Any:
+    return _to_first(xp, g[0], x)
+
+
+def _jvp_of_values(xp: Any, t: Any, x: Any, y: Any) -> Any:
+    return type(y)(_of_first(xp, t, x), *map(xp.zeros_like, y[1:]))
+
+
+for _several in (unique_all, unique_counts, unique_inverse):
+    _several.def_vjp("x")(_vjp_of_values)
+    _several.def_jvp("x")(_jvp_of_values)
 
 
 @operation(

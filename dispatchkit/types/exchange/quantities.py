@@ -160,4 +160,4 @@ def _independent_std(parts: Parts, caller: str) -> Any:
             f"{caller}: NDData of astropy holds no correlations, and these numbers are correlated; write "
             f"UncertainTensor(x.value, x.std) for independent ones"
         )
-    return np.sqrt((flat**2).sum(axis=0)).reshape(factor.shape[1:])
+    return np.sqrt((np.abs(flat) ** 2).sum(axis=0)).reshape(factor.shape[1:])

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+from collections.abc import Callable
 from functools import reduce
 from types import NotImplementedType
 from typing import Any
@@ -216,6 +218,10 @@ class MaskedTensor(Wrapper):
             raise ValueError("item: the element is missing")
         return self.data.item()
 
+    def __contains__(self, value: Any) -> bool:
+        """Return whether an element that is there equals a value."""
+        return bool(ops.any((self == value).filled(False)))
+
     def _around(self, data: Any) -> MaskedTensor:
         """Return an array around new elements, of which none is missing."""
         return MaskedTensor(data)
@@ -359,6 +365,13 @@ def where_masked(condition: Any, x1: Any, x2: Any, /) -> Any:
     return map_results(result, lambda array: MaskedTensor(array, ops.where(chosen, *valid) & known))
 
 
+@implements(ops.masked_fill, MaskedTensor)
+def masked_fill_masked(x: Any, /, mask: Any, value: Any) -> Any:
+    (data, there), (chosen, known), (new, given) = parts(x), parts(mask), parts(value)
+    result = ops.masked_fill(data, chosen, new)
+    return map_results(result, lambda array: MaskedTensor(array, ops.where(chosen, given, there) & known))
+
+
 @implements(ops.convolve, MaskedTensor)
 def convolve_masked(x1: Any, x2: Any, /, *, mode: Any = "full") -> Any:
     return multiply_masked(ops.convolve, x1, x2, mode=mode)
@@ -387,9 +400,11 @@ def vector_norm_masked(
     keepdims: bool = False,
     ord: float = 2,  # the operation's name
 ) -> Any:
-    if ord <= 0:
-        return decline("zeros in the places of missing elements would count")
-    result = linalg.vector_norm(with_value(x, 0), axis=axis, keepdims=keepdims, ord=ord)
+    if ord >= 0:
+        numbers = with_value(x, 0)
+    else:
+        numbers = ops.where(x.valid, x.data / 1, math.inf)
+    result = linalg.vector_norm(numbers, axis=axis, keepdims=keepdims, ord=ord)
     return MaskedTensor(result, ops.any(x.valid, axis=axis, keepdims=keepdims))
 
 
@@ -456,6 +471,33 @@ def assign_masked(x: Any, key: Any, value: Any, /) -> Any:
     ops.setitem(x.data, key, data)
     ops.setitem(x.valid, key, valid)
     return None
+
+
+@implements(ops.scatter_add, MaskedTensor)
+def scatter_add_masked(x: Any, /, axis: int, indices: Any, src: Any) -> Any:
+    if isinstance(indices, MaskedTensor):
+        return decline("what is missing cannot be an index")
+    return _add_into(lambda into, added: ops.scatter_add(into, axis, indices, added), x, src)
+
+
+@implements(ops.index_put, MaskedTensor)
+def index_put_masked(x: Any, key: Any, value: Any, /, *, accumulate: bool = False) -> Any:
+    if not accumulate or any(isinstance(part, MaskedTensor) for part in (key if isinstance(key, tuple) else (key,))):
+        return move_masked(ops.index_put, x, key, value, accumulate=accumulate)
+    return _add_into(lambda into, added: ops.index_put(into, key, added, accumulate=True), x, value)
+
+
+def _add_into(add: Callable[[Any, Any], Any], x: Any, added: Any) -> Any:
+    """Return sums of elements of one array with those of another, missing where one of them is."""
+    data, there = parts(x)
+    summand = added
+    if isinstance(added, MaskedTensor):
+        summand = with_value(added, 0)
+    total = add(data, summand)
+    if not tensor_protocol.types.participates(type(total)):
+        return total
+    lost = add(ops.zeros_like(validity_of(x), dtype=ops.int64), ops.astype(~validity_of(added), ops.int64))
+    return MaskedTensor(total, (lost == 0) & there)
 
 
 @implements(ops.argsort)

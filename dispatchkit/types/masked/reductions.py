@@ -126,10 +126,15 @@ def median_masked(x: MaskedTensor, /, *, axis: Any = None, keepdims: bool = Fals
 def quantile_masked(
     x: MaskedTensor, q: Any, /, *, axis: Any = None, method: str = "linear", keepdims: bool = False
 ) -> Any:
-    if method != "linear" or isinstance(axis, tuple) or len(getattr(q, "shape", ())) or isinstance(q, MaskedTensor):
-        return decline("quantiles are found along one axis or all, one at a time, by interpolation")
+    if method != "linear" or isinstance(axis, tuple) or isinstance(q, MaskedTensor):
+        return decline("quantiles are found along one axis or all, by interpolation")
     if x.dtype.kind == "c":
         return decline("complex numbers have no order")
+    if getattr(q, "shape", ()):
+        each = [quantile_masked(x, part, axis=axis, keepdims=keepdims) for part in ops.reshape(q, (-1,))]
+        if not each:
+            return decline("there is no quantile to find")
+        return ops.reshape(ops.stack(each), (*q.shape, *each[0].shape))
     if axis is None and is_plain(x.data) and is_plain(x.valid) and x.valid.array.any():
         result = ops.quantile(x.data[x.valid], q)
         return MaskedTensor(ops.reshape(result, (1,) * x.ndim if keepdims else ()))

@@ -305,6 +305,24 @@ def _delta(unit: Unit) -> Unit:
     return unit.delta
 
 
+@in_one_unit
+def accumulation(call: QuantityCall) -> Plan:
+    """Add to elements what is in their unit; to points on a scale, differences."""
+    unit = call.units["x"][0]
+    return {"x": unit, "src": unit.delta, "value": unit.delta}, unit
+
+
+_assignment = same("x", "value", points=True)
+
+
+@in_one_unit
+def putting(call: QuantityCall) -> Plan:
+    """Write what is in the unit of the elements, or add it."""
+    if call.argument("accumulate"):
+        return accumulation(call)
+    return _assignment(call)
+
+
 def viewing(call: QuantityCall) -> Plan:
     """Keep the unit in another shape, and of complex numbers that are read as pairs of real ones; bytes have none."""
     (unit,) = call.units["x"]
@@ -335,7 +353,7 @@ BY_KIND: dict[Any, Law] = {
     kinds.elementwise: number,  # exp, sin, ..., activations, bits
     kinds.manipulation: same("x", "arrays", points=True),
     kinds.indexing: same("x", points=True),
-    kinds.assignment: same("x", "value", points=True),
+    kinds.assignment: _assignment,
     kinds.sorting: _points,
     kinds.conversion: _points,
     kinds.creation: same("x", "obj", "data", points=True),
@@ -403,6 +421,8 @@ LAWS: dict[Law, str] = {
     interpolation: "interp",
     affine: "linear conv1d conv2d conv3d conv_transpose1d conv_transpose2d conv_transpose3d",
     same("weight", points=True): "embedding",
+    accumulation: "scatter_add",
+    putting: "index_put",
     same("x", "target", gives=_delta, points=True): "l1_loss",
     same("x", "target", gives=_square, points=True): "mse_loss",
 }

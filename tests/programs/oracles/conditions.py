@@ -55,6 +55,12 @@ def value_is_that_of_numpy(pair: Pair, case: Case, verdict: Verdict) -> bool:
     )
 
 
+def infinite_operand(pair: Pair, case: Case, verdict: Verdict) -> bool:
+    """Return whether an operand holds an infinity."""
+    arrays = [operand.data for operand in case.operands.values()]
+    return any(np.isinf(array).any() for array in arrays if array.dtype.kind in "fc")
+
+
 def not_finite_there(pair: Pair, case: Case, verdict: Verdict) -> bool:
     """Return whether the sides differ only where the result of ours in double precision is infinite or NaN."""
     doubled = {name: _doubled(operand) for name, operand in case.operands.items()}
@@ -96,4 +102,5 @@ CONDITIONS: Mapping[str, Callable[[Pair, Case, Verdict], bool]] = {
     "the value is NumPy's": value_is_that_of_numpy,
     "NumPy refuses it": refused_by_numpy,
     "the result is not finite": not_finite_there,
+    "an operand is infinite": infinite_operand,
 }
