@@ -29,7 +29,10 @@ MODULES = [
     "dispatchkit.graph.sweep",
 ]
 # Those whose functions the entry point in C takes the place of.
-FOLLOWED = [f"dispatchkit.declare.compiled.{name}" for name in ("default_implementations", "entry_points", "template")]
+FOLLOWED = [
+    *(f"dispatchkit.declare.compiled.{name}" for name in ("default_implementations", "entry_points", "template")),
+    "dispatchkit.ops.indexing.indexing",
+]
 VERSION = re.search(r'^__version__ = "(.*)"', (ROOT / "dispatchkit" / "__init__.py").read_text(), re.MULTILINE)[1]
 DIRECTIVES = {
     "annotation_typing": False,  # annotations are for readers, and change nothing

@@ -152,6 +152,10 @@ main()
     assert done.stdout == "main\n"
 
 
+ROWS = np.asarray([1, 0])
+LENGTHS = dk.types.QuantityTensor([1.0, 2.0], "m")
+
+
 @pytest.fixture
 def tensors() -> tuple[dk.Tensor, dk.Tensor, dk.Tensor]:
     """Return two plain tensors, and one that gradients flow to."""
@@ -162,7 +166,11 @@ def calls(a: Any, b: Any, x: Any) -> list[Callable[[], Any]]:
     """Return calls that the compiled entry point computes, or leaves to Python."""
     z = dk.asarray(2.0)
     plain = [lambda: a + b, lambda: a * 2.0, lambda: a * 2, lambda: -a, lambda: z + z, lambda: a == b, lambda: 2.0 - a]
-    return [*plain, lambda: x * a, lambda: x / 3.0, lambda: dk.exp(a), lambda: dk.add(a, x), lambda: a % b]
+    table = dk.asarray([[1.0, 2.0], [3.0, 4.0]])
+    indexed = [lambda: a[0], lambda: a[::2], lambda: table[1, 0], lambda: a[a > 1.0], lambda: a[ROWS], lambda: x[0]]
+    written = [lambda: dk.setitem(table, 0, 5.0), lambda: dk.setitem(table, (0, 1), 2), lambda: table.T]
+    rest = [lambda: x * a, lambda: x / 3.0, lambda: dk.exp(a), lambda: dk.add(a, x), lambda: a % b]
+    return [*plain, *rest, *indexed, *written, lambda: table.reshape(4), lambda: dk.sum(table), lambda: LENGTHS[1:]]
 
 
 @installed
@@ -209,6 +217,47 @@ def test_results_are_as_python_computes_them(tensors: tuple[Any, Any, Any]) -> N
         assert (a / 0.0).tolist() == [np.inf, np.inf]
     with pytest.raises(OverflowError, match=r"dispatchkit\.add: .*300"):
         dk.asarray([1], dtype=dk.int8) + 300
+
+
+def test_elements_are_read_and_written_as_by_python(tensors: tuple[Any, Any, Any]) -> None:
+    a, _, x = tensors
+    part, one = a[1:], a[0]
+    assert (part.shape, one.shape, type(one.array)) == ((1,), (), np.ndarray)
+    a[0] = 5.0
+    part[0] = 7
+    assert (a.tolist(), one.item()) == ([5.0, 7.0], 5.0)
+    assert x[0].requires_grad
+    assert a[np.asarray([1, 0])].tolist() == a[dk.asarray([1, 0])].tolist() == [7.0, 5.0]
+    with pytest.raises(IndexError, match=r"dispatchkit\.getitem: .*out of bounds"):
+        a[5]
+    with pytest.raises(ValueError, match="setitem: a value of shape"):
+        a[:] = np.zeros(3)
+    assert a.tolist() == [5.0, 7.0]
+
+
+def test_a_change_of_a_part_is_seen_by_what_was_recorded_of_the_whole(tensors: tuple[Any, Any, Any]) -> None:
+    a, _, x = tensors
+    a[0] = 1.0
+    loss = (x * a).sum()
+    a[1:][0] = 3.0
+    with pytest.raises(RuntimeError, match="changed by an in-place operation"):
+        loss.backward()
+
+
+def test_rules_for_an_index_are_asked_and_their_declines_go_on(tensors: tuple[Any, Any, Any]) -> None:
+    class Told(dk.Tensor):
+        """Hears of what its parts come from."""
+
+        def __tensor_finalize__(self, op: Any, sources: tuple[Any, ...]) -> None:
+            self.told = (op, sources)
+
+    told = Told([1.0, 2.0])
+    assert told[1:].told == (dk.getitem, (told,))
+    with dk.local_registrations():
+        dk.implements(dk.getitem, Told)(lambda x, key, /: "a rule" if key == 1 else dk.decline("other"))
+        assert dk.getitem(told, 1) == "a rule"
+        assert type(told[0]) is Told
+    assert type(told[1]) is Told
 
 
 def test_modes_subclasses_and_kernels_that_come_later_are_asked(tensors: tuple[Any, Any, Any]) -> None:

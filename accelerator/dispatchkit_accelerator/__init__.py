@@ -18,7 +18,7 @@ import numpy as np
 
 from dispatchkit_accelerator.built import FOLLOWED, MODULES, VERSION
 
-__all__ = ["MODULES", "__version__", "asking", "attach", "install"]
+__all__ = ["MODULES", "__version__", "asking", "attach", "indexer", "install"]
 __version__ = VERSION
 
 FOLDER = os.path.dirname(__file__)
@@ -27,6 +27,10 @@ ENTRY = "_entry"
 INLINED = sys.version_info < (3, 12)
 # Where a public function has seen that its arguments are plain tensors, and nobody else is asked.
 PLAIN = re.compile(r"^( *)if _type is _cls\b.* and not _foreign:\n", re.MULTILINE)
+
+# Where a public function of one array takes that of a plain tensor, and where it makes a tensor of the result.
+FIRST_ARRAY = re.compile(r"^ *_array = (\w+)\.array$", re.MULTILINE)
+RESULT = re.compile(r"^( *)_y = _new\(_cls\)\n", re.MULTILINE)
 
 
 def install(package: str, version: str) -> str:
@@ -70,12 +74,30 @@ def asking(text: str, names: dict[str, Any]) -> str:
     text : that `dispatchkit.declare.compiled` compiles a function from
     names : of the function
     """
+    text = _wrapping_at_once(text, names)
     members = _members(names) if INLINED and "_live" in names and "_reflected" not in names else None
     if members is None:
         return text
     names["_computer"] = _started().computer((None, *members))
     call = f"_computer({text[len('def call(') : text.index(', /)')]})"
     return PLAIN.sub(rf"\g<0>\1    if (_y := {call}) is not None:\n\1        return _y\n", text)
+
+
+def _wrapping_at_once(text: str, names: dict[str, Any]) -> str:
+    """Return the text of a function of one plain tensor that has its result wrapped here, outside the graph."""
+    first = FIRST_ARRAY.search(text)
+    if first is None:
+        return text
+    names["_wrapped"] = _wrapper()
+    x = first[1]
+    return RESULT.sub(rf"\1if type(_r) is _ndarray and {x}._node is None:\n\1    return _wrapped(_r, {x})\n\g<0>", text)
+
+
+@cache
+def _wrapper() -> Any:
+    """Return what makes tensors of results of one plain tensor."""
+    storage, outputs = (sys.modules[f"dispatchkit.{name}"] for name in ("graph.storage", "declare.outputs"))
+    return _started().wrapper(storage.share_memory, outputs.note_view)
 
 
 def attach(function: FunctionType, code: CodeType) -> None:
@@ -93,6 +115,19 @@ def attach(function: FunctionType, code: CodeType) -> None:
     members = _members(names)
     if members is not None:
         _started().attach(function, (code, *members))
+
+
+def indexer(members: tuple[Any, ...], *, writes: bool) -> Any:
+    """Return what reads elements of tensors by an index, or writes them, and gives None for what it leaves to Python.
+
+    Parameters
+    ----------
+    members : the class of plain tensors; the answers by types; what is live; the libraries beside NumPy; what notes
+        that memory is shared; what goes on after an answer that declined, called with the answer, its result and the
+        arguments; and the public function, which instances of subclasses are told of
+    writes : whether it writes
+    """
+    return _started().indexer(members, writes)
 
 
 def _members(names: dict[str, Any]) -> tuple[Any, ...] | None:
@@ -140,7 +175,7 @@ def _started() -> Any:
     any_function = _file_of
     classes = (
         *(storage.Storage, np.ndarray, np.ufunc, node.Node, node.CallNode, node.Leaf, storage.VertexExtras),
-        *(sys.modules["dispatchkit.backends.arrays"].Spec, derivative),
+        *(sys.modules["dispatchkit.backends.arrays"].Spec, derivative, storage.Memory),
     )
     entry.start(any_function, sweep._deposit, np.add, *classes)
     return entry

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from dispatchkit.as_torch.functions import linalg_solve
-from dispatchkit.as_torch.shared import written_functions
+from dispatchkit.as_torch.shared import hermitian_of, written_functions
 from dispatchkit.as_torch.table import ALONE, TRANSLATIONS
 from dispatchkit.declare.namespace import tensor_namespace as xp
 from dispatchkit.declare.wrapping import holds
@@ -87,14 +87,10 @@ def linalg_lstsq(A, B, rcond=None, *, driver=None):
     return x, residuals, rank, singular
 
 
-def _hermitian_of(A):
-    """Return the Hermitian matrices whose lower triangles are those of matrices."""
-    return xp.tril(A) + xp.conj(xp.matrix_transpose(xp.tril(A, k=-1)))
-
-
-def linalg_pinv(A, rcond=None, *, atol=None, rtol=None, hermitian=False):
+def linalg_pinv(A, rcond=None, hermitian=False, *, atol=None, rtol=None):
     if hermitian:
-        A = _hermitian_of(A)
+        # PyTorch's gradient has the other triangle all the same.
+        A = hermitian_of("linalg.pinv", A.detach()) + (A - A.detach())
     if rtol is None:
         rtol = rcond
     if atol is None:
@@ -108,6 +104,34 @@ def linalg_pinv(A, rcond=None, *, atol=None, rtol=None, hermitian=False):
     least = xp.maximum(xp.asarray(atol)[..., None], relative)
     inverse = xp.where(s > least, 1 / xp.where(s > least, s, 1), 0)
     return xp.conj(xp.matrix_transpose(vh)) @ (inverse[..., None] * xp.conj(xp.matrix_transpose(u)))
+
+
+def linalg_matrix_rank(A, tol=None, hermitian=False, *, atol=None, rtol=None):
+    if hermitian:
+        A = hermitian_of("linalg.matrix_rank", A)
+    if tol is not None:
+        atol, rtol = tol, 0.0
+    if atol is None:
+        return xp.linalg.matrix_rank(A, rtol=rtol)
+    s = xp.linalg.svdvals(A)
+    if not s.shape[-1]:
+        return xp.zeros(s.shape[:-1], dtype=xp.int64)
+    if rtol is None:
+        rtol = xp.where(atol > 0, 0.0, max(A.shape[-2:]) * xp.finfo(s.dtype).eps)
+    return xp.count_nonzero(s > xp.maximum(atol, rtol * s[..., 0])[..., None], axis=-1)
+
+
+def svd(input, some=True, compute_uv=True):
+    if not compute_uv:
+        s = xp.linalg.svdvals(input)
+        (*lead, rows, columns) = input.shape
+        return (
+            xp.zeros((*lead, rows, rows), dtype=input.dtype),
+            s,
+            xp.zeros((*lead, columns, columns), dtype=input.dtype),
+        )
+    u, s, vh = xp.linalg.svd(input, full_matrices=not some)
+    return u, s, xp.conj(xp.matrix_transpose(vh))
 
 
 def svd_lowrank(A, q=6, niter=2, M=None):

@@ -11,9 +11,9 @@ import numpy as np
 
 from dispatchkit.as_torch.factors import linalg_lu_factor as lu_factor
 from dispatchkit.as_torch.factors import linalg_lu_solve, lu_unpack
-from dispatchkit.as_torch.functions import histogram, split
-from dispatchkit.as_torch.further_functions import lgamma, logaddexp
-from dispatchkit.as_torch.shared import in_dtype_of, index_along, kept, of_parts, running, several, times
+from dispatchkit.as_torch.functions import split
+from dispatchkit.as_torch.further_functions import lgamma
+from dispatchkit.as_torch.shared import in_dtype_of, index_along, kept, of_parts, several, times
 from dispatchkit.as_torch.table import TRANSLATIONS, Function
 from dispatchkit.declare.namespace import tensor_namespace as xp
 from dispatchkit.declare.source import with_name
@@ -76,8 +76,6 @@ _FORMULAS: dict[str, Function] = {
     "dist": lambda input, other, p=2: xp.linalg.vector_norm(input - other, ord=p),
     "einsum": lambda *args: np.einsum(args[0], *several(args[1:])),
     # Of arrays as a whole.
-    "histc": lambda input, bins=100, min=0, max=0: histogram(input, bins, range=None if min == max else (min, max))[0],
-    "logcumsumexp": lambda input, dim: running(logaddexp, input, dim),
     "resolve_conj": lambda input: input,
     "resolve_neg": lambda input: input,
     "equal": lambda input, other: input.shape == other.shape and bool(xp.all(input == other)),

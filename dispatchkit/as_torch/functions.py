@@ -28,8 +28,7 @@ NO_DEFAULT = inspect.Parameter.empty
 # Functions of NumPy, which operations answer, by what PyTorch calls their arguments.
 OF_NUMPY = {
     "input": ("deg2rad", "exp2", "fliplr", "flipud", "isneginf", "isposinf", "isreal", "rad2deg", "sinc"),
-    "input other": ("fmax", "fmin", "fmod", "inner", "logaddexp2", "vdot"),
-    "input values": ("heaviside",),
+    "input other": ("fmod", "inner", "logaddexp2", "vdot"),
     "input exponent": ("float_power",),
     "input decimals": ("round",),
     "input offset": ("diagflat",),
@@ -89,7 +88,7 @@ def div(input, other, *, rounding_mode=None):
             return xp.astype(y, xp.get_default_dtype(), copy=False)
         return y
     if rounding_mode == "floor":
-        return xp.floor_divide(input, other)
+        return ALONE["floor_divide"](input, other)
     if rounding_mode != "trunc":
         raise RuntimeError(
             f"div expected rounding_mode to be one of None, 'trunc', or 'floor' but found {rounding_mode!r}"
@@ -154,7 +153,12 @@ def kthvalue(input, k, dim=-1, keepdim=False):
 
 def _median(counted, /, input, dim=None, keepdim=False):
     if dim is None:
-        return _median(counted, xp.reshape(input, (-1,)), 0).values
+        value = _median(counted, xp.reshape(input, (-1,)), 0).values.detach()
+        # The gradient goes to all elements that are the median.
+        is_median = (input == value) & xp.isfinite(input)
+        apart = xp.where(is_median, input - input.detach(), xp.zeros((), dtype=input.dtype))
+        count = xp.maximum(xp.count_nonzero(is_median), 1)
+        return value + xp.astype(xp.sum(apart) / count, input.dtype)
     order, count = xp.argsort(input, axis=dim), xp.count_nonzero(counted(input), axis=dim, keepdims=True)
     place = (xp.maximum(count, 1) - 1) // 2
     if counted is xp.ones_like:
@@ -235,7 +239,7 @@ def positive(input):
 
 def where(condition, input=None, other=None):
     if input is None:
-        return xp.nonzero(condition)
+        return np.nonzero(np.atleast_1d(condition))
     return xp.where(condition, input, other)
 
 
@@ -290,9 +294,15 @@ def index_fill(input, dim, index, value):
     return xp.index_put(input, index_along(input, dim, index), xp.asarray(value, dtype=input.dtype))
 
 
-def scatter(input, dim, index, src=None, *, value=None):
+def scatter(input, dim, index, src=None, *, value=None, reduce=None):
     if value is not None:
         src = value
+    if reduce is not None:
+        if reduce not in ("add", "multiply"):
+            raise RuntimeError(f"scatter(): reduce argument must be either add or multiply, found {reduce!r}")
+        if not is_array(src):
+            src = xp.full(index.shape, src, dtype=input.dtype)
+        return scatter_reduce(input, dim, index, src, {"add": "sum", "multiply": "prod"}[reduce])
     if is_array(src):
         elements = src[tuple(map(slice, index.shape))]
     else:
@@ -324,11 +334,6 @@ def norm(input, p="fro", dim=None, keepdim=False, *, dtype=None):
     if p in ("fro", None):
         order = 2
     return xp.linalg.vector_norm(input, ord=order, axis=axis, keepdims=keepdim)
-
-
-def svd(input, some=True):
-    u, s, vh = xp.linalg.svd(input, full_matrices=not some)
-    return u, s, xp.conj(xp.matrix_transpose(vh))
 
 
 def linalg_solve(A, B, *, left=True):
@@ -385,16 +390,23 @@ def nan_to_num(input, nan=None, posinf=None, neginf=None):
 
 
 def gradient(input, *, spacing=None, dim=None, edge_order=1):
+    like = input
     if isinstance(spacing, (list, tuple)):
         steps = spacing
     elif spacing is None:
         steps = ()
     else:
         steps = (spacing,)
+    if any(np.iscomplexobj(step) for step in steps) and not xp.isdtype(input.dtype, "complex floating"):
+        input = input + 0j
     slopes = np.gradient(input, *steps, axis=dim, edge_order=edge_order)
-    if isinstance(slopes, tuple):
+    if not isinstance(slopes, tuple):
+        slopes = (slopes,)
+    if len(steps) != len(slopes) or xp.isdtype(like.dtype, "complex floating"):
         return slopes
-    return (slopes,)
+    # Of real differences, those along axes of complex steps alone are complex.
+    pairs = zip(slopes, steps, strict=True)
+    return tuple(slope if np.iscomplexobj(step) else xp.real(slope) for slope, step in pairs)
 
 
 # More of several operations.
@@ -402,11 +414,6 @@ def gradient(input, *, spacing=None, dim=None, edge_order=1):
 
 def scalar_tensor(s, *, dtype=None, **options):
     return xp.full((), s, dtype=dtype or xp.get_default_dtype(), **options)
-
-
-def logspace(start, end, steps, base=10.0, *, dtype=None, device=None):
-    powers = xp.pow(base, xp.linspace(start, end, steps, device=device))
-    return xp.astype(powers, dtype or xp.get_default_dtype(), copy=False)
 
 
 def logdet(input):
@@ -472,17 +479,6 @@ def index_reduce(input, dim, index, source, reduce, *, include_self=True):
     return scatter_reduce(input, dim, xp.broadcast_to(index, source.shape), source, reduce, include_self=include_self)
 
 
-def linalg_matrix_rank(A, *, atol=None, rtol=None):
-    if atol is None:
-        return xp.linalg.matrix_rank(A, rtol=rtol)
-    s = xp.linalg.svdvals(A)
-    if not s.shape[-1]:
-        return xp.zeros(s.shape[:-1], dtype=xp.int64)
-    if rtol is None:
-        rtol = xp.where(atol > 0, 0.0, max(A.shape[-2:]) * xp.finfo(s.dtype).eps)
-    return xp.count_nonzero(s > xp.maximum(atol, rtol * s[..., 0])[..., None], axis=-1)
-
-
 def angle(input):
     if xp.isdtype(input.dtype, "complex floating"):
         return np.angle(input)
@@ -532,6 +528,8 @@ def cartesian_prod(*tensors):
 def sum_to_size(input, size):
     if isinstance(size, int):
         size = (size,)
+    if not size:
+        return xp.sum(input)
     first = input.ndim - len(size)
     axes = [axis for axis in range(input.ndim) if axis < first or (size[axis - first] == 1 < input.shape[axis])]
     if axes:

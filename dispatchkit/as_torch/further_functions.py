@@ -7,8 +7,8 @@ from itertools import accumulate
 
 import numpy as np
 
-from dispatchkit.as_torch.calling.promotion import common_dtype
-from dispatchkit.as_torch.shared import several, written_functions
+from dispatchkit.as_torch.calling.promotion import common_dtype, in_common_dtype
+from dispatchkit.as_torch.shared import index_along, running, several, written_functions
 from dispatchkit.as_torch.table import ALONE, TRANSLATIONS, is_array
 from dispatchkit.backends.arrays import numpy_dtype
 from dispatchkit.declare.namespace import tensor_namespace as xp
@@ -28,7 +28,8 @@ def logaddexp(input, other):
         return xp.logaddexp(input, other)
     is_larger = xp.real(input) >= xp.real(other)
     large, small = xp.where(is_larger, input, other), xp.where(is_larger, other, input)
-    apart = xp.where(large == small, 0.0, small - large)
+    # The difference of equal infinities is no number.
+    apart = xp.where((large == small) & xp.isinf(large), 0.0, small - large)
     return xp.log1p(xp.exp(apart)) + large
 
 
@@ -94,6 +95,20 @@ def lerp(input, end, weight):
     return end - apart * (1 - weight)
 
 
+def fmax(input, other):
+    # Of equals, the first one's gradient passes.
+    return xp.where((input >= other) | xp.isnan(other), input, other)
+
+
+def fmin(input, other):
+    return xp.where((input <= other) | xp.isnan(other), input, other)
+
+
+def heaviside(input, values):
+    # NaN is not greater than 0.
+    return xp.where(input == 0, values, xp.astype(input > 0, input.dtype))
+
+
 def clamp_max(input, max):
     return xp.clip(input, None, max)
 
@@ -117,20 +132,19 @@ def linalg_vector_norm(x, ord=2, dim=None, keepdim=False, *, dtype=None):
     return xp.linalg.vector_norm(x, ord=ord, axis=dim, keepdims=keepdim)
 
 
+def linalg_vecdot(x, y, *, dim=-1):
+    if x.ndim == y.ndim:
+        return xp.vecdot(x, y, axis=dim)
+    return xp.sum(xp.conj(x) * y, axis=dim, dtype=xp.result_type(x, y))
+
+
 def isin(elements, test_elements, *, assume_unique=False, invert=False):
     return xp.isin(elements, test_elements, invert=invert)
 
 
-def linspace(start, end, steps, *, dtype=None, device=None, requires_grad=False):
-    if dtype is None or xp.isdtype(dtype, ("real floating", "complex floating")):
-        return xp.linspace(start, end, steps, dtype=dtype, device=device, requires_grad=requires_grad)
-    # Towards 0, as PyTorch makes integers of the numbers.
-    return xp.astype(xp.linspace(start, end, steps, device=device), dtype)
-
-
 def trapezoid(y, x=None, *, dx=1, dim=-1):
     if not y.shape[dim]:
-        return xp.zeros_like(xp.sum(y, axis=dim))
+        return xp.astype(xp.zeros_like(xp.sum(y, axis=dim)), y.dtype)
     if x is None:
         ends = xp.take(y, xp.asarray([0]), axis=dim) + xp.take(y, xp.asarray([y.shape[dim] - 1]), axis=dim)
         return (xp.sum(y, axis=dim) - xp.squeeze(ends, axis=dim) * 0.5) * dx
@@ -157,6 +171,26 @@ def _beside(y, x, dim):
     return xp.moveaxis(y, dim, -1), steps
 
 
+def diff(input, n=1, dim=-1, prepend=None, append=None):
+    if not input.ndim:
+        raise RuntimeError("diff expects input to be at least one-dimensional")
+    if n == 0:
+        return xp.clone(input)
+    if input.dtype != xp.bool:
+        return xp.diff(input, axis=dim, n=n, prepend=prepend, append=append)
+    y = xp.concat([x for x in (prepend, input, append) if x is not None], axis=dim)
+    for _ in range(min(n, y.shape[dim])):
+        y = y[index_along(y, dim, slice(1, None))] ^ y[index_along(y, dim, slice(None, -1))]
+    return y
+
+
+def cov(input, *, correction=1, fweights=None, aweights=None):
+    x = input
+    if aweights is not None and not xp.isdtype(input.dtype, ("real floating", "complex floating")):
+        x = xp.astype(input, aweights.dtype)
+    return xp.cov(x, correction=correction, fweights=fweights, aweights=aweights)
+
+
 def index_select(input, dim, index):
     if not input.ndim:
         return xp.reshape(input, ())
@@ -170,6 +204,21 @@ def gather(input, dim, index, *, sparse_grad=False):
 
 
 # Of shapes.
+
+
+def cat(tensors, dim=0):
+    # Of old, an array of shape (0,) goes with any.
+    if any(x.shape == (0,) for x in tensors):
+        ndim = max(x.ndim for x in tensors)
+        tensors = [x for x in tensors if ndim == 1 or x.shape != (0,)] or tensors
+    return xp.concat(tensors, axis=dim)
+
+
+concat = concatenate = cat
+
+
+def broadcast_to(input, size):
+    return xp.expand(input, size)
 
 
 def linalg_diagonal(A, *, offset=0, dim1=-2, dim2=-1):
@@ -218,7 +267,63 @@ def _axes_of(dims):
 
 
 def nanquantile(input, q, dim=None, keepdim=False, *, interpolation="linear"):
-    return np.nanquantile(input, q, axis=dim, method=interpolation, keepdims=keepdim)
+    x, axis = input, dim
+    if dim is None:
+        x, axis = xp.reshape(input, (-1,)), 0
+    # NaN is behind all numbers.
+    x = xp.sort(xp.moveaxis(x, axis, -1), axis=-1)
+    counts = xp.count_nonzero(~xp.isnan(x), axis=-1, keepdims=True)
+    q = xp.asarray(q, dtype=x.dtype)
+    ranks = xp.reshape(q, (-1,)) * xp.astype(xp.maximum(counts - 1, 0), x.dtype)
+    y = _between_ranks(x, ranks.detach(), interpolation)
+    y = xp.moveaxis(y, -1, 0)
+    if keepdim and dim is None:
+        y = xp.reshape(y, (y.shape[0], *(1,) * input.ndim))
+    elif keepdim:
+        y = xp.expand_dims(y, axis=1 + axis % max(input.ndim, 1))
+    if not q.ndim:
+        return y[0]
+    return y
+
+
+def _between_ranks(x, ranks, interpolation):
+    """Return elements of sorted rows at ranks, which need not be whole."""
+    if interpolation in ("lower", "higher", "nearest"):
+        ranks = {"lower": xp.floor, "higher": xp.ceil, "nearest": xp.round}[interpolation](ranks)
+    below = xp.floor(ranks)
+    low, high = (xp.take_along_axis(x, xp.astype(r, xp.int64), axis=-1) for r in (below, xp.ceil(ranks)))
+    share = ranks - below
+    if interpolation == "midpoint":
+        share = xp.full_like(share, 0.5)
+    return lerp(low, high, share)
+
+
+def logcumsumexp(input, dim):
+    if not xp.isdtype(input.dtype, "complex floating"):
+        return running(logaddexp, input, dim)
+    # One after the other, since the order decides which of the logarithms of complex numbers a sum is.
+    rows = xp.moveaxis(input, dim, 0)
+    sums = [rows[:1]]
+    for place in range(1, rows.shape[0]):
+        sums.append(logaddexp(rows[place : place + 1], sums[-1]))
+    return xp.moveaxis(xp.concat(sums, axis=0), 0, dim)
+
+
+def histc(input, bins=100, min=0, max=0):
+    x = xp.ravel(input.detach())
+    if min == max and x.numel():
+        min, max = xp.min(x).item(), xp.max(x).item()
+    if min == max:
+        min, max = min - 1, max + 1
+    if not (math.isfinite(min) and math.isfinite(max)):
+        raise RuntimeError(f"histc: range of [{min}, {max}] is not finite")
+    if min > max:
+        raise RuntimeError("histc: max must be larger than min")
+    is_inside = (x >= min) & (x <= max)
+    share = xp.where(is_inside, x - min, 0) / (max - min)
+    places = xp.clip(xp.astype(share * bins, xp.int64), 0, bins - 1)
+    zeros = xp.zeros((bins,), dtype=input.dtype)
+    return xp.scatter_add(zeros, 0, places, xp.astype(is_inside, input.dtype))
 
 
 def put(input, index, source, accumulate=False):
@@ -238,7 +343,8 @@ def nonzero_static(input, *, size, fill_value=-1):
 
 
 def block_diag(*tensors):
-    matrices, rows = [np.atleast_2d(x) for x in several(tensors)], []
+    given = {"tensors": tuple([np.atleast_2d(x) for x in several(tensors)])}
+    matrices, rows = (given | in_common_dtype(given))["tensors"], []
     ends = list(accumulate(m.shape[1] for m in matrices))
     for m, end in zip(matrices, ends, strict=True):
         rows.append(xp.pad(m, ((0, 0), (end - m.shape[1], ends[-1] - end))))
@@ -248,7 +354,21 @@ def block_diag(*tensors):
 TRANSLATIONS.update(written_functions(globals()))
 # Of the same names as operations, by which calls from PyTorch are answered.
 ALONE.update(
-    {name: TRANSLATIONS.pop(name) for name in ("floor_divide", "gather", "lgamma", "logaddexp", "pow", "square")}
+    {
+        name: TRANSLATIONS.pop(name)
+        for name in (
+            "broadcast_to",
+            "concat",
+            "cov",
+            "diff",
+            "floor_divide",
+            "gather",
+            "lgamma",
+            "logaddexp",
+            "pow",
+            "square",
+        )
+    }
 )
 TRANSLATIONS |= {"trapz": trapezoid, "special.logit": logit}
 ALONE["special.gammaln"] = lgamma

@@ -109,6 +109,23 @@ def is_signed(self: Any) -> bool:
     return np.dtype(self.dtype).kind in "ifc"
 
 
+def fill_diagonal_(self: Any, fill_value: Any, wrap: bool = False) -> Any:
+    """Set the elements of the main diagonal to a value.
+
+    Parameters
+    ----------
+    fill_value : a number
+    wrap : whether the diagonal begins anew, after a row, in a matrix that has more rows than columns
+    """
+    np.fill_diagonal(self, fill_value, wrap)
+    return self
+
+
+def output_nr(self: Any) -> int:
+    """Return which of the outputs of the operation that made it the tensor is."""
+    return getattr(self.grad_fn, "index", 0)
+
+
 def random_(self: Any, first: int = 0, last: int | None = None, *, generator: Any = None) -> Any:
     """Set the elements to whole numbers that are drawn.
 
@@ -142,7 +159,8 @@ METHODS = (
     is_signed,
 )
 NAMES = {
-    **{method.__name__: method for method in (*METHODS, random_)},
+    **{method.__name__: method for method in (*METHODS, fill_diagonal_, random_)},
+    "output_nr": property(output_nr),
     **dict.fromkeys(("pin_memory", "share_memory_", "to_dense", "coalesce"), as_it_is),
     **dict.fromkeys(("is_pinned", "is_shared"), no),
     **{name: property(no) for name in ("is_sparse", "is_quantized", "is_meta", "is_nested", "is_mkldnn")},

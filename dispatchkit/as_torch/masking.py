@@ -6,6 +6,9 @@ import math
 from collections.abc import Mapping
 from functools import partial
 
+import numpy as np
+
+from dispatchkit.as_torch.shared import in_floats
 from dispatchkit.as_torch.table import Function
 from dispatchkit.backends.arrays import numpy_dtype
 from dispatchkit.declare.namespace import tensor_namespace as xp
@@ -37,13 +40,6 @@ def filler(neutral, dtype):
     return neutral
 
 
-def in_floats(x):
-    """Return integers and booleans as numbers of the default dtype."""
-    if xp.isdtype(x.dtype, ("real floating", "complex floating")):
-        return x
-    return xp.astype(x, xp.get_default_dtype())
-
-
 def in_single_floats(x):
     """Return integers and booleans as float32, in which PyTorch computes their moments."""
     if xp.isdtype(x.dtype, ("real floating", "complex floating")):
@@ -60,6 +56,10 @@ def lost_degrees(unbiased, correction):
 
 def reduced_by(name, whole, x, dim, given):
     """Return what a function makes of an array, with those of its options that are given."""
+    if name == "prod" and not x.ndim and dim in (None, ()):
+        if xp.isdtype(x.dtype, ("integral", "bool")):
+            return xp.astype(x, xp.int64, copy=False)
+        return x
     if name == "prod" and isinstance(dim, (tuple, list)):
         return product_along(whole, x, dim, bool(given["keepdim"]))
     return whole(x, **{option: value for option, value in given.items() if value is not None})
@@ -96,6 +96,8 @@ def visible(input, mask, neutral, dtype=None):
         x = xp.astype(input, numpy_dtype(dtype))
     if mask is None:
         return x
+    if mask.ndim <= input.ndim and np.broadcast_shapes(mask.shape, x.shape) != tuple(x.shape):
+        raise RuntimeError(f"a mask of shape {[*mask.shape]} cannot be expanded to the input's shape {[*x.shape]}")
     if mask.ndim > input.ndim:
         raise IndexError(
             f"_input_mask expected broadcastable mask, but its dimensionality, {mask.ndim}, is higher than that of the "

@@ -14,8 +14,9 @@ from functools import partial
 import numpy as np
 
 from dispatchkit import nn
-from dispatchkit.as_torch.shared import written_functions
-from dispatchkit.as_torch.table import ALONE, TRANSLATIONS, NotTranslated
+from dispatchkit.as_torch.calling.promotion import in_common_dtype
+from dispatchkit.as_torch.shared import in_floats, written_functions
+from dispatchkit.as_torch.table import ALONE, TRANSLATIONS, NotTranslated, is_array
 from dispatchkit.declare.namespace import tensor_namespace as xp
 from dispatchkit.graph.recording import no_grad
 from dispatchkit.nn import functional
@@ -39,14 +40,16 @@ def _clipped(x):
 
 
 def cosine_embedding_loss(input1, input2, target, margin=0.0):
+    input1, input2 = (in_floats(x) for x in (input1, input2))
     squares = [xp.sum(x * x, axis=-1) + 1e-12 for x in (input1, input2)]
     y = xp.sum(input1 * input2, axis=-1) / xp.sqrt(squares[0] * squares[1])
     return xp.where(target == 1, 1.0 - y, 0.0) + xp.where(target == -1, _clipped(y - margin), 0.0)
 
 
 def gaussian_nll_loss(input, target, var, full=False, eps=1e-6):
-    var = xp.asarray(var, dtype=input.dtype)
-    if 0 < var.ndim < input.ndim:
+    if not is_array(var):
+        var = xp.full(input.shape, var, dtype=input.dtype)
+    if var.shape != input.shape and var.shape == input.shape[:-1]:
         var = var[..., None]
     # PyTorch's gradient passes the least variance, too.
     var = var + _clipped(eps - var.detach())
@@ -57,7 +60,10 @@ def gaussian_nll_loss(input, target, var, full=False, eps=1e-6):
 
 
 def hinge_embedding_loss(input, target, margin=1.0):
-    return xp.where(target == -1, 0.0, input) + xp.where(target == 1, 0.0, _clipped(margin - input))
+    if xp.isdtype(input.dtype, "integral"):
+        margin = int(margin)
+    nothing = xp.zeros_like(input)
+    return xp.where(target == -1, nothing, input) + xp.where(target == 1, nothing, xp.clip(margin - input, 0, None))
 
 
 def margin_ranking_loss(input1, input2, target, margin=0.0):
@@ -65,6 +71,9 @@ def margin_ranking_loss(input1, input2, target, margin=0.0):
 
 
 def multi_margin_loss(input, target, p=1, margin=1.0, weight=None):
+    if input.ndim < 2:
+        rows = xp.reshape(input, (1, -1))
+        return xp.reshape(multi_margin_loss(rows, xp.reshape(target, (1,)), p, margin, weight), ())
     apart = _clipped(margin - xp.take_along_axis(input, target[..., None], axis=-1) + input) ** p
     is_target = target[..., None] == xp.arange(input.shape[-1])
     loss = xp.sum(xp.where(is_target, 0.0, apart), axis=-1) / input.shape[-1]
@@ -74,6 +83,8 @@ def multi_margin_loss(input, target, p=1, margin=1.0, weight=None):
 
 
 def multilabel_margin_loss(input, target):
+    if not input.ndim:
+        input, target = xp.reshape(input, (1,)), xp.reshape(target, (1,))
     # Targets end at the first -1.
     counts = (xp.cumulative_prod(xp.astype(target >= 0, xp.int64), axis=-1) == 1)[..., None]
     labels = xp.where(counts[..., 0], target, 0)
@@ -88,6 +99,9 @@ def multilabel_soft_margin_loss(input, target, weight=None):
 
 
 def poisson_nll_loss(input, target, log_input=True, full=False, *, eps=1e-8):
+    input = in_floats(input)
+    if xp.isdtype(target.dtype, "integral"):
+        target = xp.astype(target, input.dtype)
     if log_input:
         loss = xp.exp(input) - target * input
     else:
@@ -99,6 +113,8 @@ def poisson_nll_loss(input, target, log_input=True, full=False, *, eps=1e-8):
 
 
 def soft_margin_loss(input, target):
+    # In the input's memory in PyTorch, and so in its dtype.
+    target = xp.astype(target, input.dtype, copy=False)
     return xp.logaddexp(-target * input, 0.0)
 
 
@@ -149,6 +165,20 @@ def linear_cross_entropy(
     return functional.cross_entropy(scores, target, weight, **given)
 
 
+def l1_loss(input, target):
+    return xp.abs(input - target)
+
+
+def scaled_dot_product_attention(
+    query, key, value, attn_mask=None, dropout_p=0.0, is_causal=False, *, scale=None, enable_gqa=False
+):
+    if enable_gqa:
+        # Each key and value serves several queries.
+        times = query.shape[-3] // key.shape[-3]
+        key, value = (xp.repeat(x, times, axis=-3) for x in (key, value))
+    return functional.scaled_dot_product_attention(query, key, value, attn_mask, dropout_p, is_causal, scale=scale)
+
+
 def _reducing(each):
     """Return the loss that reduces what a function gives."""
     parameters = inspect.signature(each).parameters.values()
@@ -166,6 +196,8 @@ def _reducing(each):
 
 
 def local_response_norm(input, size, alpha=1e-4, beta=0.75, k=1.0):
+    if not input.numel():
+        return input
     squares = xp.pad(input * input, {1: (size // 2, (size - 1) // 2)})
     total = sum(squares[:, i : i + input.shape[1]] for i in range(size))
     return input / (total * (alpha / size) + k) ** beta
@@ -199,7 +231,7 @@ def _dropout(layer):
     def dropout(input, p=0.5, training=True, inplace=False):
         if not 0 <= p <= 1:
             raise ValueError(f"dropout: p must be from 0 to 1, found {p}")
-        if not training:
+        if not training or p == 0:
             return input
         return layer(p)(input)
 
@@ -290,7 +322,7 @@ def channel_shuffle(input, groups):
 
 
 def upsample(input, size=None, scale_factor=None, mode="nearest", align_corners=None):
-    return nn.Upsample(size, scale_factor, mode, align_corners)(input)
+    return interpolate(input, size, scale_factor, mode, align_corners)
 
 
 def upsample_nearest(input, size=None, scale_factor=None):
@@ -342,6 +374,11 @@ def _largest(input, tables, return_indices):
     places = xp.asarray(flat, like=input)
     elements = xp.take_along_axis(xp.reshape(input, (*lead, 1, -1)), places, axis=-1)
     best = xp.argmax(elements, axis=-1, keepdims=True)
+    if xp.isdtype(input.dtype, "real floating"):
+        # The last one that is NaN, as PyTorch takes one in the place of another.
+        is_nan = xp.isnan(elements)
+        last = xp.argmax(xp.where(is_nan, places, -1), axis=-1, keepdims=True)
+        best = xp.where(xp.any(is_nan, axis=-1, keepdims=True), last, best)
     results = [xp.reshape(xp.take_along_axis(x, best, axis=-1), (*lead, *counts)) for x in (elements, places)]
     if return_indices:
         return tuple(results)
@@ -516,12 +553,16 @@ def _shares(before, length, step, cubic):
 
 def cosine_similarity(x1, x2, dim=1, eps=1e-8):
     x1, x2 = xp.broadcast_arrays(x1, x2)
-    lengths = [xp.maximum(xp.linalg.vector_norm(x, axis=dim, keepdims=True), eps) for x in (x1, x2)]
+    lengths = [xp.linalg.vector_norm(x, axis=dim, keepdims=True) for x in (x1, x2)]
+    # PyTorch's gradient passes the least length, too.
+    lengths = [length + _clipped(eps - length.detach()) for length in lengths]
     return xp.sum((x1 / lengths[0]) * (x2 / lengths[1]), axis=dim)
 
 
 def pairwise_distance(x1, x2, p=2.0, eps=1e-6, keepdim=False):
-    return xp.linalg.vector_norm(x1 - x2 + eps, ord=p, axis=-1, keepdims=keepdim)
+    pair = {"x1": x1, "x2": x2}
+    pair |= in_common_dtype(pair)
+    return xp.linalg.vector_norm(in_floats(pair["x1"] - pair["x2"]) + eps, ord=p, axis=-1, keepdims=keepdim)
 
 
 for _name, _function in written_functions(globals()).items():

@@ -58,12 +58,14 @@ def give_operators(cls: Any, functions: Mapping[str, Call]) -> None:
             kinds = ""  # infinities give NaN
         setattr(cls, f"__{name}__", binary(cls, getattr(cls, f"__{name}__"), functions[path], kinds))
     for name, path in REFLECTED.items():
-        setattr(cls, f"__r{name}__", reflected(cls, getattr(cls, f"__r{name}__"), functions[path]))
+        kinds = "f" * (name != "floordiv")  # infinities give NaN
+        setattr(cls, f"__r{name}__", reflected(cls, getattr(cls, f"__r{name}__"), functions[path], kinds))
         method = getattr(cls, f"{path}_")
         plain = getattr(cls, f"__i{name}__")
         if name == "floordiv":
             plain = method  # infinities give NaN
         setattr(cls, f"__i{name}__", changing(cls, plain, method))
+    cls.__rsub__ = without_booleans(cls.__rsub__, functions["rsub"])
     for name, path in OF_ONE.items():
         setattr(cls, f"__{name}__", unary(cls, getattr(cls, f"__{name}__"), functions[path]))
     cls.__hash__ = cls.__base__.__hash__
@@ -107,11 +109,16 @@ def binary(cls: Any, plain: Call, function: Call, kinds: str) -> Call:
     return operator
 
 
-def reflected(cls: Any, plain: Call, function: Call) -> Call:
-    """Return the operator that computes a function with its tensor as the second operand."""
+def reflected(cls: Any, plain: Call, function: Call, kinds: str) -> Call:
+    """Return the operator that computes a function with its tensor as the second operand.
+
+    Parameters
+    ----------
+    cls, plain, function, kinds : as for `binary`
+    """
 
     def operator(self: Any, other: Any, /) -> Any:
-        if type(self) is cls and goes_with(cls, self, other):
+        if type(self) is cls and kinds and goes_with(cls, self, other):
             return plain(self, other)
         if isinstance(other, Storage):
             return function(other, self)
@@ -120,6 +127,17 @@ def reflected(cls: Any, plain: Call, function: Call) -> Call:
         return plain(self, other)
 
     return operator
+
+
+def without_booleans(operator: Call, function: Call) -> Call:
+    """Return a reflected operator that leaves a boolean to a function, which refuses it."""
+
+    def checked(self: Any, other: Any, /) -> Any:
+        if type(other) is bool:
+            return function(self, other)
+        return operator(self, other)
+
+    return checked
 
 
 def of_number(x: Any, number: Any) -> Any:

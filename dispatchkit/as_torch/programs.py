@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from dispatchkit import optim
-from dispatchkit.as_torch import distributions, stacked
+from dispatchkit.as_torch import distributions, limits, stacked
 from dispatchkit.as_torch.files import serialization
 from dispatchkit.as_torch.further_methods import give_further_methods
 from dispatchkit.as_torch.layers import lazy, packed_sequences, parametrizations, reparametrized
@@ -181,10 +181,13 @@ def _enter_machine() -> None:
             "promote_types": machine.promote_types,
             "result_type": machine.result_type,
             "can_cast": machine.can_cast,
+            "finfo": limits.finfo,
+            "iinfo": limits.iinfo,
             "Size": Shape,
             "dtype": np.dtype,
         },
     )
+    vars(sys.modules[HOME])["__version__"] = limits.VERSION
     extend_module("random", {**of_random, "fork_rng": machine.fork_rng})
     without = ("synchronize", "set_device", "reset_peak_memory_stats", "ipc_collect")
     of_cuda = {**dict.fromkeys(without, machine.nothing), "current_device": machine.zero}

@@ -37,7 +37,10 @@ def in_dtype_of(x: Any, value: Any) -> Any:
     number: Any = np.asarray(value)
     fits = number.dtype.kind != "c" or dtype.kind == "c"
     if fits and dtype.kind in "iu":
-        fits = bool(np.iinfo(dtype).min <= number <= np.iinfo(dtype).max)
+        least = np.iinfo(dtype).min
+        if dtype.kind == "u" and number.dtype.kind == "i":
+            least = -np.iinfo(dtype).max  # counted from the end
+        fits = bool(least <= number <= np.iinfo(dtype).max)
     if not fits:
         raise RuntimeError(f"value cannot be converted to type {dtype} without overflow")
     return number.astype(dtype).item()
@@ -94,6 +97,27 @@ def running(combine: Function, x: Any, dim: int) -> Any:
         x = xp.concat([x[..., :shift], combine(x[..., :-shift], x[..., shift:])], axis=-1)
         shift *= 2
     return xp.moveaxis(x, -1, dim)
+
+
+def in_floats(x: Any) -> Any:
+    """Return integers and booleans as numbers of the default dtype."""
+    if xp.isdtype(x.dtype, ("real floating", "complex floating")):
+        return x
+    return xp.astype(x, xp.get_default_dtype())
+
+
+def hermitian_of(name: str, A: Any) -> Any:
+    """Return the Hermitian matrices whose lower triangles are those of matrices.
+
+    Raises
+    ------
+    RuntimeError : for matrices that are not square
+    """
+    rows, columns = A.shape[-2:]
+    if rows != columns:
+        raise RuntimeError(f"{name}: A must be batches of square matrices, but they are {rows} by {columns} matrices")
+    below = xp.tril(A, k=-1)
+    return below + xp.conj(xp.matrix_transpose(below)) + xp.real(A) * xp.eye(rows, dtype=A.dtype)
 
 
 def written_functions(members: dict[str, Any]) -> dict[str, Function]:

@@ -76,10 +76,11 @@ def istft(
         y = y * n_fft**0.5
     if onesided:
         frames = xp.fft.irfft(y, n=n_fft, axis=-1)
-    else:
+    elif return_complex:
         frames = xp.fft.ifft(y, axis=-1)
-        if not return_complex:
-            frames = xp.real(frames)
+    else:
+        # Of a real signal, one half of the frequencies says all.
+        frames = xp.fft.irfft(y[..., : n_fft // 2 + 1], n=n_fft, axis=-1)
     hop, factors = _hop_and_window("istft", frames, n_fft, hop_length, win_length, window)
     count = frames.shape[-2]
     places = xp.asarray((np.arange(count)[:, None] * hop + np.arange(n_fft)).reshape(-1))

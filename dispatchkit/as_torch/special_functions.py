@@ -39,22 +39,24 @@ def function_at(name: str, *args: Any) -> Any:
 
 # Partial derivatives for the last argument.
 PARTIALS: dict[str, Function] = {
-    "entr": lambda x: -xp.log(x) - 1,
+    "entr": lambda xp, x: -xp.log(x) - 1,
     "erfcx": lambda x, y: 2 * x * y - 2 / math.sqrt(math.pi),
-    "gammainc": lambda x1, x2: xp.exp((x1 - 1) * xp.log(x2) - x2 - xp.special.gammaln(x1)),
-    "gammaincc": lambda x1, x2: -xp.exp((x1 - 1) * xp.log(x2) - x2 - xp.special.gammaln(x1)),
+    "gammainc": lambda xp, x1, x2: xp.exp((x1 - 1) * xp.log(x2) - x2 - xp.special.gammaln(x1)),
+    "gammaincc": lambda xp, x1, x2: -xp.exp((x1 - 1) * xp.log(x2) - x2 - xp.special.gammaln(x1)),
     "i0": lambda x, y: function_at("i1", x),
-    "i0e": lambda x, y: function_at("i1e", x) - xp.sign(x) * y,
-    "i1": lambda x, y: xp.where(x == 0, 0.5, function_at("i0", x) - y / xp.where(x == 0, 1, x)),
-    "i1e": lambda x, y: xp.where(x == 0, 0.5, function_at("i0e", x) - y * (xp.sign(x) + 1 / xp.where(x == 0, 1, x))),
+    "i0e": lambda xp, x, y: function_at("i1e", x) - xp.sign(x) * y,
+    "i1": lambda xp, x, y: xp.where(x == 0, 0.5, function_at("i0", x) - y / xp.where(x == 0, 1, x)),
+    "i1e": lambda xp, x, y: xp.where(
+        x == 0, 0.5, function_at("i0e", x) - y * (xp.sign(x) + 1 / xp.where(x == 0, 1, x))
+    ),
     "log_ndtr": lambda x: math.sqrt(2 / math.pi) / function_at("erfcx", -x / math.sqrt(2)),
-    "ndtri": lambda y: math.sqrt(2 * math.pi) * xp.exp(y * y / 2),
+    "ndtri": lambda xp, y: math.sqrt(2 * math.pi) * xp.exp(y * y / 2),
     "xlog1py": lambda x1, x2: x1 / (1 + x2),
     "zeta": lambda x1, x2: -x1 * function_at("zeta", x1 + 1, x2),
 }
 
 
-def _divided(y: Any, x: Any) -> Any:
+def _divided(xp: Any, y: Any, x: Any) -> Any:
     """Return an odd function divided by its argument, which is half where that is 0."""
     return xp.where(x == 0, 0.5, y / xp.where(x == 0, 1, x))
 
@@ -63,8 +65,8 @@ def bessel_j0_partial(x: Any) -> Any:
     return -function_at("bessel_j1", x)
 
 
-def bessel_j1_partial(x: Any, y: Any) -> Any:
-    return function_at("bessel_j0", x) - _divided(y, x)
+def bessel_j1_partial(xp: Any, x: Any, y: Any) -> Any:
+    return function_at("bessel_j0", x) - _divided(xp, y, x)
 
 
 def bessel_y0_partial(x: Any) -> Any:
@@ -79,8 +81,8 @@ def modified_bessel_i0_partial(x: Any) -> Any:
     return function_at("modified_bessel_i1", x)
 
 
-def modified_bessel_i1_partial(x: Any, y: Any) -> Any:
-    return function_at("modified_bessel_i0", x) - _divided(y, x)
+def modified_bessel_i1_partial(xp: Any, x: Any, y: Any) -> Any:
+    return function_at("modified_bessel_i0", x) - _divided(xp, y, x)
 
 
 def modified_bessel_k0_partial(x: Any) -> Any:
@@ -114,7 +116,11 @@ def _of_scipy(name: str, scipy: str, *, binary: bool) -> Any:
         return compute(xp, named, x)
 
     def of_two(xp: Any, x1: Any, x2: Any, /) -> Any:
-        return compute(xp, named, x1, x2)
+        y = compute(xp, named, x1, x2)
+        dtype = xp.result_type(x1, x2)
+        if dtype == xp.float32 and y.dtype != dtype:
+            return xp.astype(y, dtype)  # of functions that SciPy computes in float64 alone
+        return y
 
     body: Any = of_one
     if binary:
@@ -134,7 +140,7 @@ OPERATIONS: dict[str, Any] = {
     for names in (UNARY, BINARY)
     for name, scipy in names.items()
 }
-OPERATIONS["special.xlog1py"].def_partial("x1")(lambda x1, x2: xp.log1p(x2))
+OPERATIONS["special.xlog1py"].def_partial("x1")(lambda xp, x1, x2: xp.log1p(x2))
 OPERATIONS |= {"i0": OPERATIONS["special.i0"]}
 OPERATIONS |= {"igamma": OPERATIONS["special.gammainc"], "igammac": OPERATIONS["special.gammaincc"]}
 

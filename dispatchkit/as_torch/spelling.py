@@ -22,6 +22,7 @@ from dispatchkit.as_torch import (  # noqa: F401  # they enter functions
     further_functions,
     further_networks,
     networks,
+    ranges,
     signals,
     strided,
     table,
@@ -31,7 +32,13 @@ from dispatchkit.as_torch.blocks import checkpoint, inference_mode
 from dispatchkit.as_torch.calling.allowed import allowed_names
 from dispatchkit.as_torch.calling.arguments import ARGUMENTS_OF, parameters_of, shown_as_named
 from dispatchkit.as_torch.calling.caller import FunctionCaller
-from dispatchkit.as_torch.calling.checks import index_like_pytorch, mixes, selected_first
+from dispatchkit.as_torch.calling.indices import (
+    check_dtype_of_places,
+    index_like_pytorch,
+    mixes,
+    selected_first,
+    without_leading_ones,
+)
 from dispatchkit.as_torch.calling.quick import quick
 from dispatchkit.as_torch.calling.raised import as_raised_by_pytorch
 from dispatchkit.as_torch.devices import device
@@ -205,6 +212,8 @@ class Tensor(PlainTensor):
         part: Any = self
         if mixes(key):
             part, key = selected_first(self, key)
+        check_dtype_of_places(self, key, value)
+        value = without_leading_ones(value)
         try:
             PlainTensor.__setitem__(part, key, value)
         except ValueError as error:
@@ -219,23 +228,6 @@ class Tensor(PlainTensor):
     def contiguous(self, *, memory_format: Any = None) -> Any:
         """Return the tensor with its elements in order in memory; a layout changes nothing here."""
         return super().contiguous()
-
-    def fill_diagonal_(self, fill_value: Any, wrap: bool = False) -> Any:
-        """Set the elements of the main diagonal to a value.
-
-        Parameters
-        ----------
-        fill_value : a number
-        wrap : whether the diagonal begins anew, after a row, in a matrix that has more rows than columns
-        """
-        x: Any = self
-        np.fill_diagonal(x, fill_value, wrap)
-        return x
-
-    @property
-    def output_nr(self) -> int:
-        """Which of the outputs of the operation that made it the tensor is."""
-        return getattr(self.grad_fn, "index", 0)
 
     @property
     def mH(self) -> Any:
@@ -357,16 +349,22 @@ def spelling_results(function: Call, *, arguments: bool = False) -> Call:
 
 
 def spelling_calls(function: Call) -> Call:
-    """Return a function whose results are adopted, and the arguments of the functions that it takes."""
+    """Return a function whose results are adopted, functions among them, too, and the arguments of what it takes."""
 
     def spelled(argument: Any) -> Any:
         if callable(argument):
             return spelling_results(argument, arguments=True)
         return argument
 
+    def spelled_result(value: Any) -> Any:
+        if isinstance(value, FunctionType):
+            return spelling_results(value)
+        return adopt(value)
+
     @functools.wraps(function)
     def call(*args: Any, **kwargs: Any) -> Any:
-        return spell(function(*map(spelled, args), **{name: spelled(value) for name, value in kwargs.items()}))
+        y = function(*map(spelled, args), **{name: spelled(value) for name, value in kwargs.items()})
+        return map_leaves(container_items, spelled_result, y)
 
     return call
 

@@ -74,14 +74,25 @@ ARGUMENTS = {
 }
 # Taken for these, too.
 SYNONYMS = {"A": "input", "axis": "dim", "keepdims": "keepdim", "dtype": "shape"}
+# Taken for these in functions of these names.
+SYNONYMS_OF = {
+    **dict.fromkeys(
+        ("tensor_split", "hsplit", "vsplit", "dsplit"),
+        dict.fromkeys(("indices", "indices_or_sections", "tensor_indices_or_sections"), "sections"),
+    ),
+    "split": {"split_size": "split_size_or_sections", "input": "tensor"},
+    "unsafe_split": {"split_size": "split_size_or_sections", "input": "tensor"},
+    "view": {"size": "shape"},
+    "isin": {"test_element": "test_elements", "element": "elements"},
+}
 # Given as several numbers, too, as in `x.view(2, 3)`.
 SPREAD = frozenset({"size", "shape", "dims"})
 # Methods that take the numbers of a list one by one.
 SPREAD_METHODS = frozenset({"expand", "flip", "permute", "repeat", "reshape", "sum_to_size", "tile", "view"})
 # What tensors of dispatchkit do not tell apart, or decide themselves.
-IGNORED = frozenset({"hermitian", "inplace", "layout", "memory_format", "non_blocking", "pin_memory", "sparse_grad"})
+IGNORED = frozenset({"inplace", "layout", "memory_format", "non_blocking", "pin_memory", "sparse_grad"})
 # Taken where they say nothing, as None and False, of functions that have not more.
-UNUSED = frozenset({"antialias", "generator", "output_size", "return_indices", "weight"})
+UNUSED = frozenset({"antialias", "driver", "generator", "output_size", "return_indices", "weight"})
 # Arguments of these, by their names.
 LAYOUTS = ("channels_last", "channels_last_3d", "contiguous_format", "preserve_format", "strided")
 # Methods alone in PyTorch.
@@ -153,6 +164,8 @@ ARGUMENTS_OF_ANY_KIND = frozenset(
         *("fweights", "aweights", "q", "target", "input_mask", "other_mask", "tensor_indices_or_sections"),
     }
 )
+# Arguments of functions that count something, though others' of these names are operands.
+COUNTS = {"diff": frozenset({"n"})}
 # Functions that sum small unsigned integers in int64.
 SUMS = frozenset({"cumprod", "cumsum", "nansum", "prod", "sum", "trace"})
 # Arguments that decide the dtype of a result where they are plain numbers.
@@ -162,7 +175,7 @@ NUMBERS_IN_COMMON = NUMBERS_AS_OPERANDS | {"input", "n", "x", "x1", "x2"}
 # Functions whose results have memory of their own, where operations may give views.
 COPIED_HERE = frozenset(
     {
-        *("diag", "diff", "flip", "fliplr", "flipud", "logcumsumexp", "masked.prod", "nan_to_num", "rot90"),
+        *("diag", "diff", "flip", "fliplr", "flipud", "logcumsumexp", "nan_to_num", "rot90"),
         *("nn.functional.pixel_shuffle", "nn.functional.pixel_unshuffle", "histogram", "triangular_solve"),
         *("nn.functional.channel_shuffle", "sgn", "sign"),
     }
@@ -172,7 +185,7 @@ VIEWS_THERE = frozenset({"conj", "imag", "real", "unfold", "view_as_complex", "v
 # The names of results beyond those that PyTorch's own classes have.
 RESULTS: dict[str, tuple[str, ...]] = {"std_mean": (), "var_mean": (), "lu": ("LU", "pivots", "info")}
 # Functions that have axes of a number's own: of others a number is taken as one element along an axis.
-OF_NUMBERS = frozenset({"gather", "unsqueeze", "unsqueeze_copy"})
+OF_NUMBERS = frozenset({"diff", "gather", "unsqueeze", "unsqueeze_copy"})
 # Modules that show what others have.
 ALIASES = {
     **dict.fromkeys(("nn.modules", "nn.modules.module", "nn.parallel", "nn.parameter"), "nn"),

@@ -332,7 +332,8 @@ def diagonal_matrix(xp: Namespace, values: Any) -> Any:
 
 def on_diagonal(xp: Namespace, d: Any, rows: int, columns: int, offset: int) -> Any:
     """Return matrices of zeros but for the elements of a diagonal."""
-    above, count = max(-offset, 0), d.shape[-1]
+    # A diagonal beyond the last row has no elements.
+    above, count = min(max(-offset, 0), rows), d.shape[-1]
     parts = [(*d.shape[:-1], above), (*d.shape[:-1], rows - above - count)]
     before, after = (xp.zeros(shape, dtype=d.dtype) for shape in parts)
     by_row = xp.concat([before, d, after], axis=-1)

@@ -484,12 +484,16 @@ class Optimizer:
         set_to_none : set them to None; otherwise those that are there are filled with zeros, in place
         """
         for group in self.param_groups:
-            for p in (tensor for parameter in group["params"] for tensor in variables_in(parameter)):
-                if set_to_none:
-                    p.grad = None
-                elif p.grad is not None:
-                    with no_grad():
-                        p.grad.detach_().zero_()
+            for parameter in group["params"]:
+                if set_to_none and isinstance(parameter, Tensor):
+                    parameter.grad = None
+                    continue
+                for p in variables_in(parameter):
+                    if set_to_none:
+                        p.grad = None
+                    elif p.grad is not None:
+                        with no_grad():
+                            p.grad.detach_().zero_()
 
     @_with_hooks
     def step(self, closure: Closure | None = None) -> Any:

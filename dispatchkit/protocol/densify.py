@@ -625,9 +625,10 @@ def _inside(operation: Overridable, cls: type, called: FrameType) -> str:
 
 def _is_rule(operation: Overridable, cls: type, code: CodeType) -> bool:
     """Return whether the code is that of a rule of an operation; those of a type are looked at first."""
-    handlers, types = operation.protocol.handlers, operation.types.counts_as(cls)
+    handlers = operation.protocol.handlers
+    listed = handlers.naming(operation.types.counts_as(cls))
     targets = (operation, *operation.kind.lineage())
-    if any(_has_code(handlers.needing(target, types), code) for target in targets):
+    if any(_has_code(handlers.needing(target, listed), code) for target in targets):
         return True
     return any(_has_code(handlers.of(target), code) for target in targets)
 

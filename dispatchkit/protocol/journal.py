@@ -146,7 +146,7 @@ class Journal:
         undos = entered[place][1]
         if place + 1 < len(entered):
             entered[place + 1][1][:0] = undos
-        else:
+        elif undos:
             self._undo(undos)
         self._blocks.leave(block)
 

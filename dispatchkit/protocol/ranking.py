@@ -14,7 +14,7 @@ from dispatchkit.protocol.naming import ANY, type_name
 from dispatchkit.protocol.outcome import AMBIGUOUS, KIND, RULE, Outcome
 from dispatchkit.protocol.overridable import Overridable
 from dispatchkit.protocol.parameters import Form, Key, Parameters, flatten
-from dispatchkit.protocol.rules import LEFT_OUT, Rule
+from dispatchkit.protocol.rules import LEFT_OUT, NamedBy, Rule
 from dispatchkit.protocol.steps import Step, decline
 from dispatchkit.protocol.types.array_types import ArrayTypes
 from dispatchkit.versions import Version
@@ -34,12 +34,13 @@ def rule_steps(operation: Overridable, key: Key, cls: type, trial: Sequence[Rule
     """
     order, parameters = operation.types.counts_as, operation.parameters
     counted = order(cls)
+    listed = _listed(operation, key)
     steps: list[Step] = []
     targets: tuple[Overridable | Kind, ...] = (operation, *operation.kind.lineage())
     for target in targets:
         fitting = [
             (far, rule)
-            for rule in _with_trial(target, _candidates(operation, target, key), trial)
+            for rule in _with_trial(target, _candidates(operation, target, listed), trial)
             if rule.serves(counted) and (far := rule.distances(key, parameters, cls, order)) is not None
         ]
         if fitting:
@@ -47,13 +48,21 @@ def rule_steps(operation: Overridable, key: Key, cls: type, trial: Sequence[Rule
     return steps
 
 
-def _candidates(operation: Overridable, target: Any, key: Key) -> list[Rule]:
-    """Return the rules for an operation or a kind that may fit a call."""
-    handlers, order = operation.protocol.handlers, operation.types.counts_as
+def _listed(operation: Overridable, key: Key) -> list[NamedBy] | None:
+    """Return the lists of the rules that may fit a call, by the types that they name; None where all may."""
+    order = operation.types.counts_as
     classes = flatten(key)
-    if NoneType in classes or not all(flatten((entry,)) for entry in key):
-        return handlers.of(target)  # a rule fits without the type that it names for what is left out
-    return handlers.needing(target, dict.fromkeys(counted for cls in classes for counted in order(cls)))
+    if NoneType in classes or () in key:
+        return None  # a rule fits without the type that it names for what is left out
+    return operation.protocol.handlers.naming(dict.fromkeys(counted for cls in classes for counted in order(cls)))
+
+
+def _candidates(operation: Overridable, target: Any, listed: list[NamedBy] | None) -> list[Rule]:
+    """Return the rules for an operation or a kind that may fit a call, of those that are listed."""
+    handlers = operation.protocol.handlers
+    if listed is None:
+        return handlers.of(target)
+    return handlers.needing(target, listed)
 
 
 def _with_trial(target: Overridable | Kind, rules: list[Rule], trial: Sequence[Rule]) -> list[Rule]:
@@ -146,8 +155,16 @@ def _wrapping(
     indices = {p.name for p in parameters.arrays if p.form is Form.INDEX}
     # Python's numbers are weak. Where arrays are not promoted to one dtype, an int may be an index or a count.
     weak = (int, float, complex) if operation.kind.family in (kinds.elementwise, kinds.searching) else (float, complex)
+    places = _places_of_arrays(types, key, change, parameters, weak)
 
     def with_wrapped_arrays(*args: Any, **kwargs: Any) -> Any:
+        # An index of several arrays has them in a tuple.
+        if places and not kwargs and places[-1] < len(args) and tuple not in [type(args[place]) for place in places]:
+            whole = list(args)
+            for place in places:
+                whole[place] = types.wrap(args[place])
+            return handler(*whole)
+
         def wrap(name: str, value: Any) -> Any:
             if name not in names or not types.is_raw(type(value)):
                 return value
@@ -159,6 +176,22 @@ def _wrapping(
         return handler(*args, **kwargs)
 
     return with_wrapped_arrays
+
+
+def _places_of_arrays(
+    types: ArrayTypes, key: Key, change: Sequence[bool], parameters: Parameters, weak: tuple[type, ...]
+) -> list[int]:
+    """Return the places of what is to be wrapped in calls of these types; none where it may be a member or a number."""
+    places = []
+    for p, entry, wanted in zip(parameters.arrays, key, change, strict=True):
+        if not wanted:
+            continue
+        found = flatten((entry,))
+        certain = len(found) == 1 and types.is_raw(found[0]) and found[0] not in weak
+        if not certain or p.position is None or p.form not in (Form.ONE, Form.INDEX):
+            return []
+        places.append(p.position)
+    return places
 
 
 def _wrapping_operands(

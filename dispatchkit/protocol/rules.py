@@ -6,7 +6,7 @@ import inspect
 import weakref
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any
+from typing import Any, TypeAlias
 
 from dispatchkit.protocol.kinds import Kind
 from dispatchkit.protocol.naming import ANY, location_of, type_name
@@ -14,6 +14,9 @@ from dispatchkit.protocol.parameters import Form, Key, Parameters, flatten
 from dispatchkit.protocol.types.array_types import ArrayTypes
 from dispatchkit.protocol.types.declaration import Declaration, Undo
 from dispatchkit.versions import Version, new_version
+
+# References to the rules that name one type, by the id of the operation or kind that they are for.
+NamedBy: TypeAlias = "Mapping[int, list[weakref.ref[Rule]]]"
 
 
 def _says_nothing(value: Any, default: Any) -> bool:
@@ -409,7 +412,7 @@ def _registered(references: Iterable[weakref.ref[Rule]], registered: Mapping[Any
     return [rule for rule in rules if registered.get(rule.signature) is rule]
 
 
-def _named(named_by: Mapping[int, Any], target: int, registered: Mapping[Any, Rule]) -> list[Rule]:
+def _named(named_by: NamedBy, target: int, registered: Mapping[Any, Rule]) -> list[Rule]:
     """Return the rules that are registered, of those for a target that name a type.
 
     A rule is listed before it takes the place of another one, so that a list which is the same afterwards lacks none.
@@ -447,21 +450,27 @@ class Handlers:
             return []
         return [rule for reference in rules.valuerefs() if (rule := reference()) is not None]
 
-    def needing(self, target: Any, classes: Iterable[type]) -> list[Rule]:
-        """Return the rules for an operation or a kind that fit no call without one of some types.
+    def naming(self, classes: Iterable[type]) -> list[NamedBy]:
+        """Return the lists of the rules that fit no call without one of some types, for `needing`."""
+        records = map(self._types.records.find, classes)
+        return [record.named_by for record in records if record is not None and record.named_by]
+
+    def needing(self, target: Any, listed: Iterable[NamedBy]) -> list[Rule]:
+        """Return the rules for an operation or a kind that are in the lists of some types.
 
         Those of other types are not looked at, however many there are. The rules are in the order of registration.
         """
+        place = id(target)
+        listed = [named_by for named_by in listed if place in named_by]
+        if not listed:
+            return []
         registered = self._rules.get(target)
         if registered is None:
             return []
         # By signature: where another thread replaces a rule meanwhile, one of the two is found.
         rules: dict[Any, Rule] = {}
-        for cls in classes:
-            record = self._types.records.find(cls)
-            if record is not None:
-                found = _named(record.named_by, id(target), registered)
-                rules |= {rule.signature: rule for rule in found}
+        for named_by in listed:
+            rules |= {rule.signature: rule for rule in _named(named_by, place, registered)}
         return sorted(rules.values(), key=lambda rule: rule.registration[1])
 
     def _enter(self, rule: Rule, registered: Mapping[Any, Rule]) -> None:

@@ -20,6 +20,7 @@ from dispatchkit.backends.arrays import (
     numpy_dtype,
     raw_array,
 )
+from dispatchkit.declare.call_errors import NUMBERS
 from dispatchkit.declare.docs import join_sections
 from dispatchkit.declare.inplace import apply_in_place, make_inplace
 from dispatchkit.declare.namespace import enter, tensor_namespace
@@ -570,6 +571,8 @@ def _restore(tensor: Tensor, attributes: dict[str, Any]) -> None:
 
 
 def _as_base(value: Any, others: Sequence[Any] = ()) -> Any:
+    if type(value) is np.ndarray and value.dtype.kind in NUMBERS:
+        return wrap_array(Tensor, value)
     dtype = None
     if others:
         dtype = weak_dtype(value, others)

@@ -208,8 +208,17 @@ class Wrapper(Exchanged, ArrayMethods):
 # Functions of one array, given first, which change where its elements are, and nothing else.
 MOVING = frozenset(
     {
-        *(ops.reshape, ops.ravel, ops.squeeze, ops.expand_dims, ops.broadcast_to, ops.flip, ops.roll),
-        *(ops.permute_dims, ops.moveaxis, ops.swapaxes, ops.matrix_transpose, ops.transpose),
+        *(
+            ops.reshape,
+            ops.ravel,
+            ops.flatten,
+            ops.squeeze,
+            ops.expand_dims,
+            ops.unsqueeze,
+            ops.broadcast_to,
+            ops.expand,
+        ),
+        *(ops.permute_dims, ops.moveaxis, ops.swapaxes, ops.matrix_transpose, ops.transpose, ops.t, ops.flip, ops.roll),
     }
 )
 

@@ -25,16 +25,17 @@ from dispatchkit.types.exchange.parts import Parts, with_level
 from dispatchkit.types.exchange.quantities import OF_ASTROPY_MEANT, read_object
 from dispatchkit.types.exchange.reading import as_array
 from dispatchkit.types.exchange.tables import read_pandas
-from dispatchkit.types.levels import Wrapper, arguments, is_simple_key, level, list_parts, open_arguments
+from dispatchkit.types.levels import MOVING, Wrapper, arguments, is_simple_key, level, list_parts, open_arguments
 from dispatchkit.types.plotting import Drawn, drawn
-from dispatchkit.types.rules import is_plain
+from dispatchkit.types.rules import implements_each, is_plain
 from dispatchkit.types.uncertain_sources import (
     Sources,
+    add_up,
     align_sources,
-    all_sources,
     are_own,
     join_sources,
     merge_sources,
+    move_rows,
     move_sources,
     scale_factor,
     sum_elements,
@@ -460,6 +461,17 @@ def sort_uncertain(x: Any, /, *, axis: int = -1, descending: bool = False, stabl
     return ops.take_along_axis(x, order, axis=axis)
 
 
+@implements_each(tuple(MOVING), UncertainTensor)
+def move_uncertain(op: Any, x: Any, /, *args: Any, **kwargs: Any) -> Any:
+    """Move elements; the sources of each, and its derivatives by them, move with it."""
+    if type(x) is not UncertainTensor or not len(x.factor):
+        return propagate(op, x, *args, **kwargs)
+    result, sources = op(x.data, *args, **kwargs), x.sources
+    if are_own(sources.ids, x.factor):
+        sources = Sources(move_rows(op, ops.asarray(sources.ids), *args, **kwargs).array)
+    return _wrap(result, move_rows(op, x.factor, *args, **kwargs), sources)
+
+
 def _push_factors(push: Any, factors: Sequence[Any], result: Any) -> list[Any]:
     """Return the factors of the arrays in a result: what a function makes of the tangents of each source."""
     if not len(factors[0]):  # numbers without a source, such as a sum of nothing
@@ -533,15 +545,9 @@ def _by_rules(op: Any, entry: Any, args: tuple[Any, ...]) -> UncertainTensor | N
     if not plain or any(type(arg) not in SIMPLE for arg in args) or any(x.dtype.kind == "c" for x in arrays):
         return None
     values = [arg.data if type(arg) is UncertainTensor else arg for arg in args]
-    if op in (ops.sum, ops.cumulative_sum):
-        result, part = op(*values), _part(arrays[0])
-        if op is ops.sum:
-            ids, factor = sum_elements([part])
-        else:
-            ids, factor = all_sources(*part)
-        if op is not ops.sum:
-            factor = op(factor, axis=1)
-        return _wrap(result, factor, Sources(ids))
+    if op in (ops.sum, ops.mean, ops.cumulative_sum):
+        ids, factor = add_up(op, *_part(arrays[0]))
+        return _wrap(op(*values), factor, Sources(ids))
     if kinds.elementwise not in entry.kind.lineage() or not hasattr(entry, "derivative"):
         return None
     rules = entry.derivative.rules

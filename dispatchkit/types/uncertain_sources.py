@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -118,6 +119,17 @@ def sum_elements(parts: Sequence[Part]) -> Part:
     return every, ops.index_put(zeros, ops.asarray(places).to(like=factor), factor, accumulate=True)
 
 
+def add_up(op: Any, ids: Any, factor: Any) -> Part:
+    """Return the sources of the sum, mean or cumulative sum of an array whose elements have sources of their own."""
+    if op is ops.cumulative_sum:
+        every, whole = all_sources(ids, factor)
+        return every, op(whole, axis=1)
+    every, total = sum_elements([(ids, factor)])
+    if op is ops.mean:
+        total = total / max(math.prod(factor.shape[1:]), 1)
+    return every, total
+
+
 def align_sources(ids: Any, shape: tuple[int, ...]) -> Any:
     """Return the ids of own sources for each element of an array that others broadcast with."""
     between = (1,) * (len(shape) - ids.ndim + 1)
@@ -147,6 +159,13 @@ def move_sources(call: Callable[..., Any], parts: Sequence[Part], shape: tuple[i
         factors.append(ops.pad(ops.reshape(factor, (len(ids), size)), spare))
     factor = ops.take(ops.concat(factors, axis=1), ops.asarray(taken).to(like=like), axis=1)
     return np.concatenate(flat, axis=1)[:, taken].reshape(count, *shape), ops.reshape(factor, (count, *shape))
+
+
+def move_rows(op: Callable[..., Any], rows: Any, *args: Any, **kwargs: Any) -> Any:
+    """Return an array along whose first axis each part has been moved by an operation."""
+    if len(rows) == 1:
+        return op(rows[0], *args, **kwargs)[None]
+    return ops.stack([op(row, *args, **kwargs) for row in rows])
 
 
 def scale_factor(slope: Any, factor: Any, ndim: int) -> Any:

@@ -28,6 +28,12 @@ OF_ALL_KINDS = frozenset(
         *("nn.functional.max_unpool2d", "nn.functional.max_unpool3d"),
     }
 )
+# Of which samples are of other kinds than are refused, or have no elements.
+REFUSED = {
+    **dict.fromkeys(("matrix_exp", "linalg.matrix_exp", "linalg.vector_norm", "nanmean"), "bui"),
+    **dict.fromkeys(("igamma", "igammac", "special.gammainc", "special.gammaincc"), "buic"),
+    "nansum": "c",
+}
 # Which take more than their schemas say.
 WITHOUT_SCHEMAS = frozenset(
     {
@@ -42,6 +48,7 @@ WITHOUT_SCHEMAS = frozenset(
         "normal",
         "arange",
         "transpose",
+        "nn.functional.ctc_loss",
     }
 )
 # Which take more than one form.
@@ -65,6 +72,7 @@ def make_table() -> str:
     writer.writerow(("path", "refused", "as_floats", "keeps", "out", "results", "names", "signatures"))
     for path in sorted(spelling.FUNCTIONS):
         refused, as_floats, keeps = found.get(path, ("", False, False))
+        refused = REFUSED.get(path, refused)
         if path in OF_ALL_KINDS:
             refused, keeps = "", False
         if path.startswith("fft.") and "shift" not in path and "freq" not in path:
@@ -231,4 +239,27 @@ def schemas_by_path() -> dict[str, list[str]]:
                 name = f"{place}.{name.removeprefix(f'{place}_')}"
         if name in spelling.FUNCTIONS and name not in WITHOUT_SCHEMAS and is_parsed(name):
             found.setdefault(name, []).append(text.replace("SymInt", "int"))
-    return found
+    return {path: [text] for path in sorted(spelling.FUNCTIONS) if (text := annotated(path))} | found
+
+
+def annotated(path: str) -> str:
+    """Return the arguments of a function of networks that is one of Python, which are tensors by its annotations."""
+    function = getattr(torch.nn.functional, path.removeprefix("nn.functional."), None)
+    if path in WITHOUT_SCHEMAS or not path.startswith("nn.functional.") or not isinstance(function, FunctionType):
+        return ""
+    parts = []
+    for p in inspect.signature(function).parameters.values():
+        if p.kind is not p.POSITIONAL_OR_KEYWORD:
+            return ""
+        kind = {"Tensor": "Tensor", "Tensor | None": "Tensor?"}.get(annotation_of(p), "Any")
+        default = "" if p.default is p.empty else "=None"
+        parts.append(f"{kind} {p.name}{default}")
+    return ", ".join(parts)
+
+
+def annotation_of(parameter: inspect.Parameter) -> str:
+    """Return the text of an annotation, which may be a class or written as text."""
+    kind = parameter.annotation
+    if kind is torch.Tensor:
+        return "Tensor"
+    return re.sub(r"(?:typing\.)?Optional\[(?:torch\.)?Tensor\]|(?:torch\.)?Tensor \| None", "Tensor | None", str(kind))

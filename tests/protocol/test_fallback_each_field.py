@@ -9,6 +9,7 @@ import pytest
 
 import dispatchkit as dk
 from dispatchkit.report.coverage.coverage import read_baseline
+from tests.report.reports import coverage_of
 
 
 @dataclass
@@ -65,6 +66,6 @@ def test_the_former_name_is_the_same_with_a_warning() -> None:
 
 
 def test_a_baseline_of_an_earlier_version_is_read() -> None:
-    text = dk.coverage(dk.types.ScalarTensor).to_json()
+    text = coverage_of(dk.types.ScalarTensor).to_json()
     assert read_baseline(text.replace('"each field"', '"fieldwise"')) == read_baseline(text)
     assert any(row["bucket"] == "each field" for row in read_baseline(text)["ScalarTensor"]["functions"])

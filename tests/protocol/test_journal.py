@@ -50,3 +50,11 @@ def test_a_library_that_loads_in_a_block_declares_for_good() -> None:
     with journal.local_registrations():
         pass
     assert undone == []
+
+
+def test_a_block_in_which_nothing_is_registered_forgets_no_decision() -> None:
+    journal, cache = Journal(), Cache()
+    journal.keep(cache, journal.generation, cache.memory, (int,), "decided")
+    with journal.local_registrations():
+        pass
+    assert cache.memory == {int: "decided"}

@@ -1,17 +1,14 @@
 """Samples of the types that the library ships, and docs/coverage-of-types.md, which is measured on them.
 
-``nox -s generated`` writes the page; ``python -m tests.report.shipped 0`` prints what it says of the types of a part.
+``nox -s generated`` writes the page.
 """
 
 from __future__ import annotations
 
-import sys
 from typing import Any
 
 import dispatchkit as dk
-from dispatchkit.report.coverage.coverage import CoverageSet
-
-PARTS = 4  # that the tests measure, each in a process of its own
+from dispatchkit.report import Coverage, CoverageSet
 
 
 def samples() -> list[Any]:
@@ -56,14 +53,16 @@ def make_files() -> dict[str, str]:
     return {"docs/coverage-of-types.md": make_page()}
 
 
-def make_page(part: slice = slice(None)) -> str:
-    """Return the page, of some of the types: each is measured with plain arrays and samples of its own type."""
-    given = samples()
-    types = list(dict.fromkeys(map(type, given)))[part]
-    return CoverageSet(
-        tuple(dk.coverage(cls, samples=[x for x in given if type(x) is cls]) for cls in types)
-    ).to_markdown()
+def measured_types() -> list[type]:
+    """Return the types that the page is about."""
+    return list(dict.fromkeys(map(type, samples())))
 
 
-if __name__ == "__main__":
-    sys.stdout.write(make_page(slice(int(sys.argv[1]), None, PARTS)))
+def measure(cls: type) -> Coverage:
+    """Measure a type with plain arrays and its own samples."""
+    return dk.coverage(cls, samples=[x for x in samples() if type(x) is cls])
+
+
+def make_page() -> str:
+    """Return the page."""
+    return CoverageSet(tuple(map(measure, measured_types()))).to_markdown()

@@ -15,6 +15,7 @@ import dispatchkit as dk
 import tests.report.subjects  # noqa: F401  # here: what a test imports first, it unregisters
 from dispatchkit.__main__ import main
 from dispatchkit.accelerator import state
+from tests.report.reports import known_coverage
 from tests.waiting import PATIENCE
 
 ROOT = Path(__file__).parents[2]
@@ -35,6 +36,12 @@ def run(*words: str) -> subprocess.CompletedProcess[str]:
     )
 
 
+@pytest.fixture
+def known(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let the command have the reports that other tests have had made."""
+    monkeypatch.setattr("dispatchkit.report.commands.coverage", known_coverage)
+
+
 def test_coverage_prints_a_table(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("COLUMNS", "120")
     assert main(["coverage", DENSE]) == 0
@@ -43,21 +50,25 @@ def test_coverage_prints_a_table(capsys: pytest.CaptureFixture[str], monkeypatch
     assert re.fullmatch(f"coverage of Dense: {kept}, > 99 % are answered", head)
 
 
+@pytest.mark.usefixtures("known")
 def test_coverage_as_json(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["coverage", DENSE, "--format", "json"]) == 0
     assert json.loads(capsys.readouterr().out)["type"].endswith("Dense")
 
 
+@pytest.mark.usefixtures("known")
 def test_coverage_as_markdown(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["coverage", DENSE, "--format", "markdown"]) == 0
     assert capsys.readouterr().out.startswith("# Coverage of `Dense`")
 
 
+@pytest.mark.usefixtures("known")
 def test_coverage_above_the_bound(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["coverage", "dispatchkit.types:MetadataTensor", "--fail-under", "100"]) == 0
     assert capsys.readouterr().err == ""
 
 
+@pytest.mark.usefixtures("known")
 def test_coverage_under_the_bound(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["coverage", REFUSES, "--format", "json", "--fail-under", "80"]) == 1
     captured = capsys.readouterr()
@@ -151,7 +162,7 @@ def test_the_tour_in_a_process() -> None:
 def test_a_reader_that_stops_reading_is_no_error() -> None:
     environment = {**os.environ, "PYTHONPATH": str(ROOT)}
     with subprocess.Popen(
-        [sys.executable, "-m", "dispatchkit", "coverage", "dispatchkit.types:ScalarTensor"],
+        [sys.executable, "-m", "dispatchkit", "coverage", REFUSES],
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         cwd=ROOT,

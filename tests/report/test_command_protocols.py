@@ -12,6 +12,7 @@ import pytest
 
 import dispatchkit as dk
 from dispatchkit.__main__ import main
+from tests.report.reports import coverage_of, known_coverage
 
 PACKAGE = """
 import dispatchkit as dk
@@ -144,6 +145,7 @@ def test_lines_fit_the_terminal_and_no_name_is_cut(
     columns: int, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("COLUMNS", str(columns))
+    monkeypatch.setattr("dispatchkit.report.commands.coverage", known_coverage)
     names = ["ScalarTensor", "MetadataTensor", "DiagonalTensor"]
     types = [f"dispatchkit.types:{name}" for name in names]
     commands = [["audit", *types, "--operations", "add,matmul,divide"], ["coverage", types[0]], ["coverage", *types]]
@@ -155,9 +157,12 @@ def test_lines_fit_the_terminal_and_no_name_is_cut(
         assert set(re.findall(r"\bScalar\w*", out)) == {"ScalarTensor"}
 
 
-def test_the_number_that_is_compared_is_the_one_that_is_printed(capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_number_that_is_compared_is_the_one_that_is_printed(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("dispatchkit.report.commands.coverage", known_coverage)
     name = "dispatchkit.types:ScalarTensor"
-    report = dk.coverage(dk.types.ScalarTensor)
+    report = coverage_of(dk.types.ScalarTensor)
     bound = json.loads(report.to_json())["structured_percent"]
     assert str(report).startswith(f"coverage of ScalarTensor: {bound:g} % of the calls keep the structure (")
     assert main(["coverage", name, "--fail-under", f"{bound:g}"]) == 0

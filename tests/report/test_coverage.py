@@ -4,16 +4,17 @@ from __future__ import annotations
 
 import json
 import re
-from functools import cache
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 import dispatchkit as dk
-from dispatchkit.report import Coverage
+from dispatchkit.report import CoverageSet
 from dispatchkit.report.coverage.rows import BUCKETS, STRUCTURED
 from tests.report import subjects
+from tests.report.reports import coverage_of, coverage_of_all
 from tests.report.subjects import (
     ByKind,
     Bystander,
@@ -61,12 +62,6 @@ BUCKETED: list[tuple[type, str, str]] = [
     (dk.types.ScalarTensor, "mean", "implemented"),
     (dk.types.ScalarTensor, "exp", "dense"),
 ]
-
-
-@cache
-def coverage_of(cls: type) -> Coverage:
-    """Return the report on a type as it is declared, made once for all tests that read it."""
-    return dk.coverage(cls)
 
 
 @pytest.mark.parametrize("cls", TYPES, ids=lambda cls: cls.__name__)
@@ -144,12 +139,12 @@ def test_no_rule_is_called() -> None:
 
 
 def test_per_cent() -> None:
-    report = dk.coverage(Refuses)
+    report = coverage_of(Refuses)
     calls = sum(row.calls for row in report.rows)
     assert sum(report.outcomes.values()) == calls
     assert report.percent == pytest.approx(100 * (calls - report.outcomes["refused"]) / calls)
     # A change of an element would be made in a dense copy, and be lost.
-    dense = dk.coverage(Dense)
+    dense = coverage_of(Dense)
     assert [row.function for row in dense.rows if "refused" in row.outcomes] == ["setitem"]
     assert 99 < dense.percent < 100
     # Attributes alone: a shape is read without a dense copy.
@@ -167,7 +162,7 @@ def test_a_type_that_takes_no_part_is_refused() -> None:
 
 def test_a_name_that_is_not_there_is_a_key_error() -> None:
     with pytest.raises(KeyError, match="no overridable function is called 'nothing'"):
-        dk.coverage(Dense)["nothing"]
+        coverage_of(Dense)["nothing"]
 
 
 def test_functions_made_overridable_are_covered() -> None:
@@ -182,7 +177,7 @@ def test_functions_made_overridable_are_covered() -> None:
 
 @pytest.mark.parametrize("cls", TYPES, ids=lambda cls: cls.__name__)
 def test_json_has_its_schema(cls: type) -> None:
-    report = dk.coverage(cls)
+    report = coverage_of(cls)
     text = report.to_json()
     assert isinstance(text, str)
     data = json.loads(text)
@@ -204,7 +199,8 @@ def test_names_that_hold_marks_of_html_and_markdown_are_code_in_markdown() -> No
     with dk.local_registrations():
         cls = dk.array_type(fallback=dk.fallback.dense)(made)
         dk.implements(dk.exp, cls)(lambda x, /: x)
-        coverages = dk.coverage(cls), dk.coverage([cls, Refuses])
+        report = dk.coverage(cls)
+        coverages = report, CoverageSet((report, coverage_of(Refuses)))
         with dk.record_calls() as recorded:
             dk.exp(cls())
         texts = [
@@ -223,7 +219,7 @@ def test_names_that_hold_marks_of_html_and_markdown_are_code_in_markdown() -> No
 
 
 def test_markdown_has_totals_and_every_function() -> None:
-    report = dk.coverage(Refuses)
+    report = coverage_of(Refuses)
     text = report.to_markdown()
     lines = text.splitlines()
     assert lines[0] == "# Coverage of `Refuses`"
@@ -235,7 +231,8 @@ def test_markdown_has_totals_and_every_function() -> None:
 
 
 def test_the_table_reads() -> None:
-    text = str(dk.coverage(Refuses))
+    report = coverage_of(Refuses)
+    text = str(report)
     assert text.startswith("coverage of Refuses: ")
     assert "by a rule of its own" in text
     assert "by namespace" in text
@@ -243,7 +240,7 @@ def test_the_table_reads() -> None:
     assert "dispatchkit.linalg" in text
     assert "subjects.py:" in text
     assert " %" in text
-    assert repr(dk.coverage(Refuses)) == text
+    assert repr(report) == text
     assert all(line == line.rstrip() for line in text.splitlines())
 
 
@@ -256,8 +253,9 @@ def test_columns_of_several_types_stay_in_line_with_long_names() -> None:
 
 
 def test_many_types_are_numbered_so_that_no_line_is_long() -> None:
-    types = [type(f"Derived{number}FromDense", (Dense,), {}) for number in range(9)]
-    table = str(dk.coverage(types))
+    report = coverage_of(Subclass)
+    reports = [replace(report, type=f"Derived{number}FromDense") for number in range(9)]
+    table = str(CoverageSet(tuple(reports)))
     assert "9=Derived8FromDense" in table
     lines = [line for line in table.splitlines() if "of a superclass" not in line]
     assert max(map(len, lines)) < 140
@@ -291,11 +289,11 @@ def multiply_by_tensor(x1: Closed, x2: dk.Tensor, /) -> Closed:
 
 
 def test_each_call_is_counted() -> None:
-    row = dk.coverage(Closed)["multiply"]
+    report = coverage_of(Closed)
+    row = report["multiply"]
     assert (row.bucket, row.calls) == ("implemented", 7)
     # (Closed, Closed), (Closed, Tensor), (Closed, float), (Closed, int); the others have the number or tensor first.
     assert row.outcomes == {"implemented": 4, "dense": 3}
-    report = dk.coverage(Closed)
     kept = sum(report.outcomes[bucket] for bucket in STRUCTURED if bucket in report.outcomes)
     assert report.structured_percent == pytest.approx(100 * kept / sum(report.outcomes.values()))
 
@@ -322,7 +320,7 @@ def test_the_headline_is_a_range_where_rules_may_decline() -> None:
             return dk.decline("for the sake of the test")
 
         open_rule = dk.coverage(Signs)
-        both = dk.coverage([Signs, Dense])
+        both = CoverageSet((open_rule, coverage_of(Dense)))
         measured = dk.coverage(Signs, samples=[Signs(dk.ones((2, 2)))])
     assert certain["negative"].certain == open_rule["negative"].certain == 1
     least, most = open_rule.structured_range
@@ -342,7 +340,7 @@ def test_the_headline_is_a_range_where_rules_may_decline() -> None:
 
 
 def test_what_depends_on_values_may_keep_the_structure() -> None:
-    report = dk.coverage(dk.types.ScalarTensor)
+    report = coverage_of(dk.types.ScalarTensor)
     undecided = report.outcomes["depends on values"]
     assert undecided > 0
     least, most = report.structured_range
@@ -351,7 +349,7 @@ def test_what_depends_on_values_may_keep_the_structure() -> None:
 
 
 def test_all_rules_of_a_function_are_listed_with_file_line_and_keywords() -> None:
-    report = dk.coverage(Closed)
+    report = coverage_of(Closed)
     found = report["multiply"].rules
     assert [rule.types for rule in found] == ["Closed, Closed", "Closed, Tensor"]
     assert [rule.entered for rule in found] == [1, 3]
@@ -365,11 +363,11 @@ def test_all_rules_of_a_function_are_listed_with_file_line_and_keywords() -> Non
 
 
 def test_a_rule_that_lacks_a_keyword_does_not_answer_the_call_that_gives_it() -> None:
-    assert dk.coverage(Closed)["sum"].outcomes == {"implemented": 4, "plain result": 1}
+    assert coverage_of(Closed)["sum"].outcomes == {"implemented": 4, "plain result": 1}
 
 
 def test_what_the_author_calls_closed_must_not_become_plain() -> None:
-    report = dk.coverage(Closed)
+    report = coverage_of(Closed)
     assert report["add"].bucket == "plain result"
     assert report["add"].outcomes == {"dense": 6, "plain result": 1}
     assert report["mean"].bucket == "plain result"
@@ -380,12 +378,12 @@ def test_what_the_author_calls_closed_must_not_become_plain() -> None:
 
 
 def test_a_notebook_shows_the_report_as_tables_in_colour() -> None:
-    report = dk.coverage(Closed)
+    report = coverage_of(Closed)
     page = report._repr_html_()
     assert page.startswith('<div class="dk-report"><style>')
     assert "<h2>coverage of Closed</h2>" in page
     assert '<td class="o b-implemented">implemented</td>' in page
     assert page.count("<details>") == page.count("</details>") > 2
     assert "<script" not in page
-    both = dk.coverage([Closed, Dense])._repr_html_()
+    both = coverage_of_all(Closed, Dense)._repr_html_()
     assert "<h2>coverage of Closed, Dense</h2>" in both

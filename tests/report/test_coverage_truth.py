@@ -13,6 +13,7 @@ import dispatchkit as dk
 from dispatchkit.declare.operation import DeclaredOperation
 from dispatchkit.declare.samples import Sample
 from dispatchkit.types import ScalarTensor
+from tests.report.reports import coverage_of
 from tests.report.subjects import ByKind, Decomposes, Dense, Refuses, Rewraps, Sized
 
 OPERATIONS = {
@@ -49,7 +50,7 @@ def answered(cls: type[Sized], entry: DeclaredOperation, sample: Sample) -> bool
 
 @pytest.mark.parametrize("cls", [Refuses, Dense, Rewraps, Decomposes, ByKind], ids=lambda cls: cls.__name__)
 def test_calls_end_as_the_buckets_say(cls: type[Sized]) -> None:
-    report = dk.coverage(cls)
+    report = coverage_of(cls)
     wrong = []
     for name, entry in OPERATIONS.items():
         row = report[name]
@@ -64,7 +65,7 @@ def test_calls_end_as_the_buckets_say(cls: type[Sized]) -> None:
 
 @pytest.mark.parametrize("name", ["reciprocal", "rsqrt", "t", "unique_values", "zeros_like", "cos"])
 def test_what_is_said_to_be_decomposed_does_not_become_dense(name: str) -> None:
-    bucket = dk.coverage(ScalarTensor)[f"dispatchkit.{name}"].bucket
+    bucket = coverage_of(ScalarTensor)[f"dispatchkit.{name}"].bucket
     if bucket == "depends on values":
         return  # nothing is said
     became_dense = False
@@ -78,6 +79,6 @@ def test_what_is_said_to_be_decomposed_does_not_become_dense(name: str) -> None:
 
 @pytest.mark.parametrize("name", ["unstack", "var", "std"])
 def test_that_a_rule_may_decline_by_value_is_noted(name: str) -> None:
-    row = dk.coverage(ScalarTensor)[f"dispatchkit.{name}"]
+    row = coverage_of(ScalarTensor)[f"dispatchkit.{name}"]
     assert row.bucket == "depends on values"
     assert re.search(r"(subtract|getitem)\w*\(.*\) at .*\.py:\d+ may decline$", row.note)

@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 import dispatchkit as dk
+from tests.report.reports import list_alone
 from tests.report.subjects import Sized
 
 
@@ -66,13 +67,17 @@ def test_a_rule_answers_unless_it_declines_where_it_does_not_declare_that_it_nev
     assert bool(explained.prediction.depends_on_values) is (verdict != "answers")
 
 
-def test_a_rule_that_declines_against_its_declaration_is_a_fault_of_measured_coverage() -> None:
+def test_a_rule_that_declines_against_its_declaration_is_a_fault_of_measured_coverage(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    list_alone("dispatchkit.exp", monkeypatch)
     dk.implements(dk.exp)(declining)
     row = dk.coverage(Declaring, samples=[Declaring(dk.ones(2))])["exp"]
     assert row.bucket == "wrong type"
     assert "declining(Declaring in any position) declines, though it declares that it always answers" in row.problem  # type: ignore[attr-defined]  # of measured coverage
 
 
-def test_a_rule_that_may_decline_is_no_fault_when_it_does() -> None:
+def test_a_rule_that_may_decline_is_no_fault_when_it_does(monkeypatch: pytest.MonkeyPatch) -> None:
+    list_alone("dispatchkit.exp", monkeypatch)
     dk.implements(dk.exp, declines=True)(declining)
     assert dk.coverage(Declaring, samples=[Declaring(dk.ones(2))])["exp"].bucket == "dense"

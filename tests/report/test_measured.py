@@ -22,6 +22,7 @@ from dispatchkit.testing.calls import measuring
 from dispatchkit.testing.samples import TypeSample
 from tests.report import imperfect
 from tests.report.imperfect import Converted, Deciding, Falling, Imperfect, Plain, Rewrapped, Undense, matrix
+from tests.report.reports import coverage_of, coverage_of_all
 from tests.report.subjects import Sized
 
 PROTOCOL = dk.tensor_protocol
@@ -79,7 +80,7 @@ def test_what_nobody_answers_is_refused(report: Any) -> None:
 
 def test_every_function_is_in_one_bucket_and_the_totals_add_up(report: Any) -> None:
     assert set(report.totals) == set(MEASURED)
-    assert sum(report.totals.values()) == len(report.rows) == len(dk.coverage(Imperfect).rows)
+    assert sum(report.totals.values()) == len(report.rows) == len(coverage_of(Imperfect).rows)
     for row in report.rows:
         assert sum(row.outcomes.values()) == row.calls
         assert (row.calls == 0) is (row.bucket in ("never reached", "no array argument"))
@@ -285,7 +286,7 @@ def test_json_has_its_schema(report: Any) -> None:
         ("Imperfect in any position", [], 1),
         ("Imperfect in any position", ["axis", "keepdims", "dtype"], 4),
     ]
-    both = json.loads(dk.coverage([Imperfect, Falling]).to_json())
+    both = json.loads(coverage_of_all(Imperfect, Falling).to_json())
     assert [one["type"] for one in both["types"]] == ["Imperfect", "Falling"]
 
 
@@ -308,7 +309,7 @@ def test_markdown_has_what_was_measured(report: Any) -> None:
 
 
 def test_several_types_are_a_matrix() -> None:
-    reports = dk.coverage([Imperfect, Falling])
+    reports = coverage_of_all(Imperfect, Falling)
     lines = str(reports).splitlines()
     assert lines[0] == "coverage of Imperfect, Falling"
     assert any(line.split() == ["exp", "N", "N"] for line in lines)

@@ -14,7 +14,6 @@ from typing import Any
 
 import pytest
 
-import dispatchkit as dk
 from dispatchkit.protocol.outcome import REFUSED
 from dispatchkit.report import Coverage, CoverageSet, MeasuredCoverage, MeasuredRow, Row
 from dispatchkit.report.audit.pairs import SHARES
@@ -22,6 +21,7 @@ from dispatchkit.report.coverage import columns
 from dispatchkit.report.coverage.page import page
 from dispatchkit.report.documents import COLOURS
 from dispatchkit.report.outcomes import HUES, OUTCOMES, SHOWN, SPARE
+from tests.report.reports import coverage_of, coverage_of_all
 from tests.report.subjects import Dense, Refuses
 from tests.waiting import PATIENCE
 
@@ -64,7 +64,7 @@ def rows_with(*buckets: str) -> tuple[MeasuredRow, ...]:
 
 
 def test_there_is_a_cell_for_each_type_and_function() -> None:
-    reports = dk.coverage([Dense, Refuses])
+    reports = coverage_of_all(Dense, Refuses)
     found = parsed(reports.to_html())
     cells = [attributes for tag, attributes in found if tag == "button" and "data-cell" in attributes]
     assert len(cells) == sum(len(report.rows) for report in reports)
@@ -73,7 +73,7 @@ def test_there_is_a_cell_for_each_type_and_function() -> None:
 
 
 def test_it_needs_nothing_else() -> None:
-    text = dk.coverage(Dense).to_html()
+    text = coverage_of(Dense).to_html()
     assert not any({"src", "href"} & set(attributes) for _, attributes in parsed(text))
     assert not re.search(r"https?:|@import|url\(", text)
     assert "{{" not in text

@@ -11,6 +11,7 @@ import pytest
 
 import dispatchkit as dk
 from dispatchkit.__main__ import main
+from tests.report.reports import list_alone
 
 HERE = "tests.report.test_sabotage"
 GUARDED = f"{HERE}:Guarded"
@@ -158,7 +159,8 @@ def test_the_types_of_results_are_compared(tmp_path: Path, capsys: pytest.Captur
     assert rows["negative"]["results"] == {"Guarded": 1}
 
 
-def test_a_closed_type_needs_no_baseline() -> None:
+def test_a_closed_type_needs_no_baseline(monkeypatch: pytest.MonkeyPatch) -> None:
+    list_alone("dispatchkit.negative", monkeypatch)
     structure_lost()
     sample = samples()
     assert dk.coverage(Guarded, samples=sample)["negative"].bucket in ("native", "dense")

@@ -3,40 +3,34 @@
 from __future__ import annotations
 
 import os
-import subprocess
-import sys
-from importlib.util import find_spec
-from pathlib import Path
 from typing import Any
 
 import pytest
 
 import dispatchkit as dk
-from tests.report.shipped import PARTS, samples
-from tests.waiting import PATIENCE
+from tests.report.shipped import measure, measured_types, samples
 
 FAULTS = ("refused", "plain result", "raises", "wrong type", "wrong dtype", "wrong gradient", "wrong value")
-ROOT = Path(__file__).parents[2]
 # What refuses calls by design, such as a dense form; their own tests hold them to the conformance suite.
 REFUSING = {dk.types.MaskedTensor, dk.types.NamedTensor, dk.types.QuantityTensor, dk.types.UncertainTensor}
+TYPES = measured_types()
+# Each type is measured with one of so many parts of the functions, another one than the type before it; all parts
+# together by `nox -s long`, and where `nox -s docs` compares the page. The conformance suite of each type calls all.
+PARTS = 1 if os.environ.get("HYPOTHESIS_PROFILE") == "long" else 3
 
 
-@pytest.mark.parametrize("part", range(PARTS))
-def test_measuring_the_shipped_types_shows_no_fault(part: int) -> None:
-    if find_spec("scipy") is None:
-        pytest.skip("the special functions cannot be called without SciPy")
-    # In a process of its own, where no test has made functions overridable.
-    done = subprocess.run(
-        [sys.executable, "-m", "tests.report.shipped", str(part)],
-        check=True,
-        cwd=ROOT,
-        env={**os.environ, "PYTHONPATH": str(ROOT)},
-        stdout=subprocess.PIPE,
-        text=True,
-        timeout=PATIENCE,
-    )
-    assert "| native |" in done.stdout
-    assert not [fault for fault in FAULTS if f"| {fault} |" in done.stdout]
+@pytest.mark.parametrize("place", range(len(TYPES)), ids=lambda place: TYPES[place].__name__)
+def test_measuring_a_shipped_type_shows_no_fault(place: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    pytest.importorskip("scipy", reason="the special functions cannot be called without SciPy")
+    listed = dk.tensor_protocol.operations
+    # Not what other tests have made overridable.
+    names = [name for name, one in listed.items() if one.namespace.partition(".")[0] == "dispatchkit"]
+    part = {name: listed[name] for name in names[place % PARTS :: PARTS]}
+    monkeypatch.setattr(listed, "_listed", part)
+    report = measure(TYPES[place])
+    assert len(report.rows) == len(part) > 90
+    assert report.outcomes["native"] + report.outcomes["by kind"] + report.outcomes["dense"] > 0
+    assert not [fault for fault in FAULTS if report.totals[fault]]
 
 
 def test_every_shipped_type_is_measured() -> None:

@@ -7,6 +7,7 @@ the functions that it has rules for, and the checks up to the last that can tell
 from __future__ import annotations
 
 import os
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +18,7 @@ from hypothesis import strategies as st
 import dispatchkit as dk
 from dispatchkit.nn import functional  # noqa: F401  # its functions are of the library, too
 from dispatchkit.testing import CHECKS, ConformanceError, Failure, check_type, shapes, tensors
+from dispatchkit.testing.instances import drawn
 from dispatchkit.types import MetadataTensor, ScalarTensor
 from tests.declared import LIBRARY
 from tests.testing.faults.correct import CLOSED, Diag, Quantity, UnitError, expected_unit
@@ -30,6 +32,7 @@ EVERYTHING = bool(os.environ.get("DISPATCHKIT_ALL_OPERATIONS"))
 # Of the types that hold tensors of any shape: with EVERYTHING all of up to two axes, otherwise one of each sort.
 SHAPES = shapes(max_dims=2, max_side=3) if EVERYTHING else st.sampled_from([(), (3,), (2, 3), (0, 2), (2, 1)])
 DTYPES = st.sampled_from(["float64", "float32", "int64", "complex128"])
+VECTORS = tensors(shape=st.tuples(st.integers(0, 3)), dtype=DTYPES)
 # Of the types whose fault is in no rule.
 BASIC: list[Any] = [dk.add, dk.subtract, dk.sum, dk.equal]
 # The functions that the correct types are checked with: their own, and some of every kind.
@@ -41,9 +44,20 @@ USUAL: list[Any] = [
 ]
 
 
+@cache
+def kept_vectors() -> list[Any]:
+    """Return the vectors of no to three elements, in four dtypes, that `check_type` would keep of all that are drawn.
+
+    They are drawn once, rather than for each of a hundred types.
+    """
+    return drawn(VECTORS, lambda value: value)
+
+
 def diagonals(cls: type) -> Any:
     """Return the one strategy for all types: matrices of no to three rows, in four dtypes."""
-    return st.builds(cls, tensors(shape=st.tuples(st.integers(0, 3)), dtype=DTYPES))
+    if cls.__name__ == "MemoById":
+        return st.builds(cls, VECTORS)  # of the many that are let go, Python gives the memory out again
+    return st.deferred(lambda: st.builds(cls, st.sampled_from(kept_vectors()).map(dk.clone)))
 
 
 def own_operations(cls: type) -> list[Any]:

@@ -11,6 +11,7 @@ import pytest
 import dispatchkit as dk
 from dispatchkit.errors import RegistrationError
 from dispatchkit.testing import ConformanceError, Relation, WrongCallError, check_type
+from tests.report.reports import list_alone
 
 
 def contains(x: Interval, y: dk.Tensor) -> Any:
@@ -149,7 +150,8 @@ def test_calls_of_unrelated_types_are_not_compared() -> None:
     assert not check_type(Other, [Other([1.0])], operations=[dk.negative], checks=["value", "raises"]).failures
 
 
-def test_declared_refusals_are_no_failures_and_no_faults_of_coverage() -> None:
+def test_declared_refusals_are_no_failures_and_no_faults_of_coverage(monkeypatch: pytest.MonkeyPatch) -> None:
+    list_alone("dispatchkit.exp", monkeypatch)
     result = check_type(Other, [Other([1.0])], operations=[dk.exp])
     assert result.refused == ("dispatchkit.exp",)
     assert dk.coverage(Other, samples=[Other([1.0])])["exp"].bucket == "refused"
@@ -157,7 +159,9 @@ def test_declared_refusals_are_no_failures_and_no_faults_of_coverage() -> None:
         dk.verify(dk.exp, Other([1.0]))
 
 
-def test_coverage_takes_refusals_that_are_not_declared() -> None:
+def test_coverage_takes_refusals_that_are_not_declared(monkeypatch: pytest.MonkeyPatch) -> None:
+    list_alone("dispatchkit.abs", monkeypatch)
+
     @dk.implements(dk.abs)
     def absolute(x: Interval, /) -> Any:
         raise OverflowError("too wide")
@@ -235,7 +239,9 @@ def test_discrete_and_dependent_fields_are_not_differentiated() -> None:
     assert dk.tensor_protocol.types.constants_of(Signed) == {"signs", "largest"}
 
 
-def test_digits_are_shown_until_two_numbers_differ() -> None:
+def test_digits_are_shown_until_two_numbers_differ(monkeypatch: pytest.MonkeyPatch) -> None:
+    list_alone("dispatchkit.exp", monkeypatch)
+
     @dk.implements(dk.exp)
     def exp(x: Rounded, /) -> Any:
         return dk.exp(x.to_dense()) * (1 + 2e-7)

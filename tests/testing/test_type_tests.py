@@ -8,6 +8,7 @@ import pytest
 
 import dispatchkit as dk
 from dispatchkit.testing import ConformanceError, TypeConformance, check_type
+from tests.report.reports import list_alone
 
 
 class Halves:
@@ -49,7 +50,8 @@ def test_what_is_said_twice_or_is_something_else_is_refused() -> None:
         declared(tests={"closed": 1})
 
 
-def test_check_type_and_coverage_take_it_with_the_former_keywords() -> None:
+def test_check_type_and_coverage_take_it_with_the_former_keywords(monkeypatch: pytest.MonkeyPatch) -> None:
+    list_alone("dispatchkit.negative", monkeypatch)
     cls = declared()
     told = dk.TypeTests(closed=[dk.negative])
     options: Any = {"operations": [dk.negative], "checks": ["closed"]}

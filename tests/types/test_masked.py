@@ -466,6 +466,40 @@ def test_numbers_are_counted_and_sorted_into_bins_where_they_are_there() -> None
         np.digitize([1], x)
 
 
+MISSING_VALUES: dict[str, tuple[Any, float]] = {
+    "log of a negative number": (dk.log, -1.0),
+    "inf less inf": (lambda x: x - x, np.inf),
+    "an overflow": (lambda x: x * 1e300, 1e300),
+    "a division by zero": (lambda x: 1.0 / x, 0.0),
+    "a comparison with NaN": (lambda x: x < x + 1.0, np.nan),
+}
+
+
+@pytest.mark.parametrize("name", MISSING_VALUES)
+def test_what_a_missing_element_holds_is_neither_warned_of_nor_seen(name: str) -> None:
+    function, value = MISSING_VALUES[name]
+    there = dk.asarray([1.0, 2.0])
+    x = MaskedTensor([1.0, value, 2.0], [True, False, True])
+    found = function(x)
+    assert found.valid.tolist() == [True, False, True]
+    assert found.data[dk.asarray([0, 2])].tolist() == function(there).tolist()
+    gradient = dk.func.grad(lambda x: dk.sum(dk.where(found.valid, function(x), 0.0)))(x)
+    assert np.isfinite(gradient.data.numpy()).all()
+
+
+def test_what_a_valid_element_gives_is_warned_of() -> None:
+    with pytest.warns(RuntimeWarning, match="divide by zero"):
+        assert dk.log(MaskedTensor([0.0, 1.0], [True, False])).tolist() == [-np.inf, None]
+
+
+@pytest.mark.parametrize("function", [dk.exp, lambda x: x + 1.0, lambda x: x < 2.0], ids=["exp", "sum", "comparison"])
+def test_the_mask_of_a_result_is_its_own(function: Any) -> None:
+    x = MaskedTensor([1.0, 2.0], [True, False])
+    y = function(x)
+    y.valid[0] = False
+    assert x.valid.tolist() == [True, False]
+
+
 def test_adding_what_is_missing_makes_missing_and_its_data_do_not_count() -> None:
     places, hidden = dk.asarray([0, 1]), MaskedTensor([1.0, np.nan], [True, False])
     assert shown(dk.scatter_add(dk.ones(3), 0, places, hidden)) == [2.0, None, 1.0]

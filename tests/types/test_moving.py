@@ -8,7 +8,8 @@ import numpy.testing as npt
 import pytest
 
 import dispatchkit as dk
-from dispatchkit.types import MaskedTensor, QuantityTensor
+from dispatchkit.types import MaskedTensor, QuantityTensor, UncertainTensor
+from dispatchkit.types.uncertain import covariance
 from tests.protocol.support import steps_of
 
 VALUES = np.arange(12.0).reshape(3, 4)
@@ -23,6 +24,9 @@ MOVES: dict[str, Callable[[Any], Any]] = {
     "moveaxis": lambda x: dk.moveaxis(x, 0, 1),
     "broadcast_to": lambda x: dk.broadcast_to(x, (2, 3, 4)),
     "ravel": dk.ravel,
+    "flatten": dk.flatten,
+    "unsqueeze": lambda x: dk.unsqueeze(x, 1),
+    "expand": lambda x: dk.expand(x, (2, 3, 4)),
 }
 
 
@@ -36,16 +40,31 @@ def test_elements_and_what_belongs_to_them_go_the_same_way(name: str) -> None:
     assert str(quantity.unit) == "m"
 
 
+@pytest.mark.parametrize("name", MOVES)
+@pytest.mark.parametrize("sources", ["of its own", "two of its own", "common"])
+def test_uncertain_elements_stay_correlated_with_what_they_were(name: str, sources: str) -> None:
+    x = UncertainTensor(VALUES, 0.1 * VALUES)
+    if sources == "common":
+        x = dk.cumulative_sum(x, axis=1)
+    elif sources != "of its own":
+        x = x + UncertainTensor(VALUES, 0.2)
+    moved, places = MOVES[name](x), MOVES[name](dk.asarray(np.arange(12).reshape(3, 4))).numpy().ravel()
+    npt.assert_array_equal(moved.value.numpy(), MOVES[name](x.value).numpy())
+    npt.assert_allclose(covariance(moved).numpy(), covariance(x).numpy()[np.ix_(places, places)])
+    npt.assert_allclose((moved - MOVES[name](x)).std.numpy(), 0.0)
+
+
 def test_points_on_a_scale_move_too() -> None:
     assert str(dk.flip(QuantityTensor([1.0, 2.0], "degC")).unit) == str(QuantityTensor([1.0], "degC").unit)
 
 
 @pytest.mark.parametrize(
-    "x", [MaskedTensor(VALUES, VALID), QuantityTensor(VALUES, "m")], ids=lambda x: type(x).__name__
+    ("x", "most"),
+    [(MaskedTensor(VALUES, VALID), 120), (QuantityTensor(VALUES, "m"), 120), (UncertainTensor(VALUES, 0.1), 380)],
 )
-def test_a_change_of_shape_takes_few_steps(x: Any) -> None:
+def test_a_change_of_shape_takes_few_steps(x: Any, most: int) -> None:
     x.reshape(4, 3)
-    assert steps_of(lambda: x.reshape(4, 3)) < 120
+    assert steps_of(lambda: x.reshape(4, 3)) < most
 
 
 @pytest.mark.parametrize(

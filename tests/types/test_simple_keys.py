@@ -17,6 +17,7 @@ from dispatchkit.types.masked.array import move_masked
 from dispatchkit.types.metadata import carry_metadata
 from dispatchkit.types.uncertain import covariance, propagate
 from dispatchkit.types.units.quantity import compute_on_quantities
+from tests.protocol.support import steps_of
 
 NUMBERS = np.arange(24.0).reshape(4, 6)
 ROWS = np.asarray([3, 0, 0])
@@ -111,3 +112,23 @@ def test_keys_with_other_arrays_than_one_are_walked_over() -> None:
     assert not is_simple_key((ROWS, 1))
     assert not is_simple_key(QuantityTensor(ROWS, "m"))
     assert not is_simple_key([0, 1])
+
+
+@pytest.mark.parametrize("key", [1, slice(None, None, 2), (0, slice(None)), ROWS], ids=repr)
+def test_few_steps_lie_between_a_quantity_and_its_elements(key: Any) -> None:
+    x, v = ARRAYS["unit"](), QuantityTensor(1.0, "m")
+    for _ in range(2):
+        x[key], x[key] = v, x[key]
+    assert steps_of(lambda: x[key]) < 75
+    assert steps_of(lambda: dk.setitem(x, key, v)) < 140
+
+
+def test_an_element_is_read_and_written_by_turns_in_few_steps() -> None:
+    x = dk.asarray(NUMBERS.copy())
+
+    def turn() -> None:
+        x[0] = x[1]
+
+    turn()
+    assert steps_of(turn) < 130
+    assert x[0].tolist() == NUMBERS[1].tolist()

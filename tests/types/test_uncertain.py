@@ -15,6 +15,7 @@ from hypothesis import strategies as st
 import dispatchkit as dk
 from dispatchkit.types import QuantityTensor, UncertainTensor
 from dispatchkit.types.uncertain import covariance, samples
+from tests.protocol.support import steps_of
 
 x = UncertainTensor([1.0, 2.0], [0.1, 0.2])
 matrix = UncertainTensor([[2.0, 1.0], [1.0, 3.0]], 0.1)
@@ -385,6 +386,22 @@ def test_covariances_of_numbers_of_very_different_scales_are_kept() -> None:
 def test_what_is_no_covariance_matrix_is_refused(matrix: list[list[float]], message: str) -> None:
     with pytest.raises(ValueError, match=f"^UncertainTensor.from_covariance: .*{message}"):
         UncertainTensor.from_covariance([1.0, 2.0], matrix)
+
+
+@pytest.mark.parametrize("numbers", [[1.0, 2.0, 4.0], [[1.0, 2.0], [3.0, 4.0]], 5.0], ids=str)
+def test_the_mean_has_the_uncertainty_of_the_sum_by_the_number_of_elements(numbers: Any) -> None:
+    x = UncertainTensor(numbers, 0.3)
+    for y in (x, x + x, dk.reshape(x * 2.0, (-1,))):
+        mean, total = dk.mean(y), dk.sum(y)
+        assert mean.value.item() == pytest.approx(total.value.item() / y.size)
+        assert mean.std.item() == pytest.approx(total.std.item() / y.size)
+        assert (mean * y.size - total).std.item() == pytest.approx(0.0, abs=1e-12)
+
+
+def test_a_mean_takes_few_steps() -> None:
+    x = UncertainTensor(np.ones(5), 0.1)
+    x.mean()
+    assert steps_of(x.mean) < 500
 
 
 OF_COMPLEX: dict[str, Any] = {

@@ -58,7 +58,7 @@ def arguments_by_name(
         raise TypeError(f"dispatchkit.as_torch.{path} takes {most} arguments ({', '.join(names)}), found {len(args)}")
     given = dict(zip(names, args, strict=False))
     for key, value in kwargs.items():
-        name = key
+        name = table.SYNONYMS_OF.get(path, {}).get(key, key)
         if name not in targets and table.SYNONYMS.get(key) in targets:
             name = table.SYNONYMS[key]
         if name in given:

@@ -18,7 +18,7 @@ import numpy as np
 
 from dispatchkit.as_torch import table
 from dispatchkit.as_torch.calling.arguments import arguments_by_name
-from dispatchkit.as_torch.calling.checks import CHECKS, kind_of
+from dispatchkit.as_torch.calling.checks import CHECKS, LOOKS, kind_of
 from dispatchkit.as_torch.calling.dtypes import FACTORS, UNIFORM, check_dtypes, check_factors
 from dispatchkit.as_torch.calling.outputs import written_into
 from dispatchkit.as_torch.calling.plans import Plan, key_of, plan_of
@@ -76,7 +76,7 @@ class FunctionCaller:
         self.aside = table.ARGUMENTS_OF_ANY_KIND
         if self.promotes:
             # Numbers of polynomials and targets of regressions are operands like others.
-            self.aside = self.aside - {"n", "target"}
+            self.aside = self.aside - {"n", "target"} | table.COUNTS.get(path, frozenset())
         self.check = CHECKS.get(path)
         if path.startswith("nn.functional.") and self.signatures.names:
             self.names = self.signatures.names
@@ -201,6 +201,8 @@ class FunctionCaller:
 
     def looks_at(self) -> Iterator[Look]:
         """Yield what looks at the arguments of each call, in PyTorch's order."""
+        if self.path in LOOKS:
+            yield LOOKS[self.path]
         if "reduction" in self.targets and self.path.startswith("nn.functional."):
             yield functools.partial(reduction_of, self.path, self.targets)
         ranks = ranks_of(self.path)
@@ -228,7 +230,7 @@ class FunctionCaller:
             return False
         x = next(iter(given.values()), None)
         along = given.get(self.lifting, self.defaults.get(self.lifting))
-        return getattr(x, "ndim", 1) == 0 and along is not None
+        return getattr(x, "ndim", 1) == 0 and along is not None and along != ()
 
     def compute(self, given: dict[str, Any]) -> Any:
         """Call the function with arguments by name; a number is one element along an axis that is asked for."""
@@ -252,7 +254,7 @@ class FunctionCaller:
         if given.get("dtype") is not None:
             return
         if self.promotes:
-            cast = in_common_dtype(given, table.NUMBERS_IN_COMMON, self.aside)
+            cast = in_common_dtype(given, table.NUMBERS_IN_COMMON, self.aside, path=self.path, as_floats=self.as_floats)
             if cast:
                 given |= cast
                 arrays |= {name: value for name, value in cast.items() if name in arrays}
@@ -273,7 +275,7 @@ class FunctionCaller:
 
     def in_own_dtype(self, y: Any, given: dict[str, Any]) -> Any:
         """Return a result in the dtype of the first argument, if that is one of integers."""
-        if not isinstance(y, Storage) or given.get("dtype") is not None:
+        if not isinstance(y, Storage) or given.get("dtype") is not None or given.get("reduction") == "sum":
             return y
         result: Any = y
         aside = table.ARGUMENTS_OF_ANY_KIND
@@ -293,6 +295,8 @@ class FunctionCaller:
         ndim = own + self.has_new_axis
         for name in self.axes:
             axis = given.get(name)
+            if axis is None and not own and self.path in table.NOT_OF_NUMBERS:
+                axis = self.defaults.get(name)
             if isinstance(axis, (tuple, list)):
                 if not axis and self.path in table.NO_AXES_ARE_ALL:
                     given[name] = None

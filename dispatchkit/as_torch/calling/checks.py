@@ -12,15 +12,17 @@ from typing import Any
 import numpy as np
 
 from dispatchkit.as_torch.calling.signatures import NAMES
+from dispatchkit.as_torch.shared import in_dtype_of
 from dispatchkit.as_torch.table import is_array
 from dispatchkit.declare.namespace import tensor_namespace as xp
-from dispatchkit.graph.storage import Storage
 
-__all__ = ["CHECKS", "index_like_pytorch", "kind_of", "mixes", "selected_first"]
+__all__ = ["CHECKS", "LOOKS", "dtype_name", "kind_of"]
 
 Given = dict[str, Any]
 Check = Callable[[Given], Any]
 CHECKS: dict[str, Check] = {}
+# What is looked at before operands are brought to one dtype.
+LOOKS: dict[str, Check] = {}
 
 
 def check_of(*paths: str) -> Callable[[Check], Check]:
@@ -29,6 +31,17 @@ def check_of(*paths: str) -> Callable[[Check], Check]:
     def enter(check: Check) -> Check:
         for path in paths:
             CHECKS[path] = check
+        return check
+
+    return enter
+
+
+def look_of(*paths: str) -> Callable[[Check], Check]:
+    """Make a function look at the arguments of functions of PyTorch before these are cast."""
+
+    def enter(check: Check) -> Check:
+        for path in paths:
+            LOOKS[path] = check
         return check
 
     return enter
@@ -57,68 +70,6 @@ def axis_of(given: Given, name: str = "dim", default: int = 0) -> tuple[int, int
     if not x.ndim:
         return 0, 1
     return axis % x.ndim, x.shape[axis]
-
-
-def index_like_pytorch(key: Any) -> Any:
-    """Return an index as operations take it: arrays of uint8 are masks.
-
-    Raises
-    ------
-    IndexError : for arrays of other dtypes than PyTorch takes
-    ValueError : for a slice that goes backwards
-    """
-    if type(key) is tuple:
-        return tuple([index_like_pytorch(part) for part in key])
-    if isinstance(key, np.integer):
-        return int(key)
-    if isinstance(key, Storage) and is_whole_number(key):
-        return int(key.array)
-    if type(key) is slice:
-        if isinstance(key.step, int) and key.step <= 0:
-            raise ValueError("step must be greater than zero")
-    elif is_array(key):
-        dtype = str(key.dtype)
-        if dtype == "uint8":
-            return xp.astype(key, xp.bool)
-        if dtype not in ("bool", "int64", "int32") and (key.ndim or kind_of(key) not in "iu"):
-            raise IndexError(f"tensors used as indices must be long, int, byte or bool tensors, found {dtype}")
-    return key
-
-
-def is_whole_number(key: Any) -> bool:
-    """Return whether an index is a single integer in NumPy's memory, which selects one place, as a plain one does."""
-    array = key.array
-    return (
-        not key.is_tracer
-        and type(array) is np.ndarray
-        and not array.ndim
-        and array.dtype.kind in "iu"
-        and (array.dtype != np.uint8)
-    )
-
-
-def selected_first(x: Any, key: tuple[Any, ...]) -> tuple[Any, tuple[Any, ...]]:
-    """Return what integers of an index select, and the index of the rest, as PyTorch does one after the other.
-
-    In one step NumPy would take an integer beside an array for an array of one number, and move axes.
-    """
-    first: list[Any] = []
-    for part in key:
-        if part is Ellipsis or type(part) is int:
-            first.append(part)
-        elif part is not None and part is not True and part is not False:
-            count = 1
-            if is_array(part) and kind_of(part) == "b":
-                count = part.ndim
-            first += [slice(None)] * count
-    return x[tuple(first)], tuple([part for part in key if type(part) is not int])
-
-
-def mixes(key: Any) -> bool:
-    """Return whether an index has integers and arrays."""
-    if type(key) is not tuple or int not in map(type, key):
-        return False
-    return any(type(part) is list or is_array(part) or isinstance(part, np.ndarray) for part in key)
 
 
 @check_of("split", "unsafe_split", "split_with_sizes", "split_with_sizes_copy", "unsafe_split_with_sizes")
@@ -250,7 +201,14 @@ def pieces(given: Given) -> None:
 
 @check_of("tensor_split", "hsplit", "vsplit", "dsplit")
 def sections(given: Given) -> None:
-    count = next((given[name] for name in ("sections", "indices_or_sections") if name in given), None)
+    names = ("sections", "indices_or_sections", "tensor_indices_or_sections", "indices")
+    count: Any = next((given[name] for name in names if name in given), None)
+    if not given["input"].ndim:
+        raise RuntimeError("tensor_split expected at least a 1-dimensional tensor, but got a tensor with 0 dims")
+    if is_array(count) and str(count.dtype) != "int64":
+        raise RuntimeError(
+            f"tensor_split expected tensor_indices_or_sections to have dtype of long, but got {dtype_name(count)}"
+        )
     if isinstance(count, int) and count <= 0:
         raise RuntimeError(f"number of sections must be larger than 0, got {count}")
 
@@ -350,7 +308,9 @@ def order(given: Given) -> None:
 @check_of("linalg.vander")
 def columns(given: Given) -> None:
     count = given.get("N")
-    if count is not None and count <= 1:
+    if count is None:
+        count = (1, *given["x"].shape)[-1]
+    if count <= 1:
         raise RuntimeError("N must be greater than 1.")
 
 
@@ -412,7 +372,18 @@ def pairs(given: Given) -> None:
         raise RuntimeError("Tensor must have a last dimension of size 2")
 
 
-@check_of("repeat", "tile")
+@check_of("repeat")
+def repeats_of_all_axes(given: Given) -> None:
+    counts: Any = given.get("dims")
+    if isinstance(counts, (tuple, list)) and len(counts) < given["input"].ndim:
+        raise RuntimeError(
+            "Number of dimensions of repeat dims can not be smaller than number of dimensions of tensor: "
+            f"found {[*counts]} for a tensor of shape {[*given['input'].shape]}"
+        )
+    repeats(given)
+
+
+@check_of("tile")
 def repeats(given: Given) -> None:
     counts: Any = given.get("dims")
     if isinstance(counts, int):
@@ -435,9 +406,14 @@ def imaginary(given: Given) -> None:
         raise RuntimeError("imag is not implemented for tensors with non-complex dtypes.")
 
 
-@check_of("sub", "subtract", "rsub")
+@look_of(
+    *("sub", "subtract", "rsub", "dist"),
+    *(f"nn.functional.{name}_loss" for name in ("l1", "mse", "smooth_l1", "huber", "margin_ranking", "triplet_margin")),
+    *("nn.functional.pairwise_distance", "nn.functional.poisson_nll_loss", "nn.functional.hinge_embedding_loss"),
+)
 def no_booleans(given: Given) -> None:
-    kinds = [kind_of(given.get(name)) if has_kind(given.get(name)) else "" for name in ("input", "other")]
+    operands = [value for name, value in given.items() if name in DIFFERENCES]
+    kinds = [kind_of(value) if has_kind(value) else "" for value in operands]
     if kinds == ["b", "b"]:
         raise RuntimeError(
             "Subtraction, the `-` operator, with two bool tensors is not supported. Use the `^` or `logical_xor()` "
@@ -448,6 +424,10 @@ def no_booleans(given: Given) -> None:
             "Subtraction, the `-` operator, with a bool tensor is not supported. If you are trying to invert a mask, "
             "use the `~` or `logical_not()` operator instead."
         )
+
+
+# Arguments that are subtracted from one another.
+DIFFERENCES = frozenset({"input", "other", "x1", "x2", "input1", "input2", "anchor", "positive", "negative", "target"})
 
 
 def has_kind(x: Any) -> bool:
@@ -477,6 +457,32 @@ def tolerances(given: Given) -> None:
 def same_dtypes(given: Given) -> None:
     if given["input"].dtype != given["values"].dtype:
         raise RuntimeError("heaviside is not yet implemented for tensors with different dtypes.")
+
+
+@check_of(
+    *(f"{place}{name}softmax" for place in ("", "special.", "nn.functional.") for name in ("", "log_")),
+    *("mean", "linalg.vector_norm"),
+)
+def floating_dtype(given: Given) -> None:
+    dtype = given.get("dtype")
+    if dtype is not None and np.dtype(str(dtype)).kind not in "fc":
+        raise RuntimeError(f"could not infer output dtype: dtype must be floating point or complex. Got: {dtype}")
+
+
+@check_of("nn.functional.huber_loss")
+def target_in_dtype(given: Given) -> Given:
+    x, target = given["input"], given["target"]
+    if x.dtype == target.dtype:
+        return given
+    return {**given, "target": xp.astype(target, x.dtype)}
+
+
+@check_of("full_like")
+def fill_value(given: Given) -> Given:
+    dtype = given.get("dtype") or getattr(given["input"], "dtype", None)
+    if dtype is None or not isinstance(given["fill_value"], (bool, int, float, complex)):
+        return given
+    return {**given, "fill_value": in_dtype_of(np.empty((), np.dtype(str(dtype))), given["fill_value"])}
 
 
 @check_of("complex", "polar")

@@ -41,24 +41,31 @@ PROMOTING = frozenset(
         *("eq", "ne", "lt", "le", "gt", "ge", "not_equal", "less", "less_equal", "greater", "greater_equal"),
         *("bitwise_and", "bitwise_or", "bitwise_xor", "bitwise_left_shift", "bitwise_right_shift"),
         *("addcdiv", "addcmul", "logaddexp", "logaddexp2", "ldexp", "xlogy", "igamma", "igammac"),
-        *("cat", "concat", "concatenate", "stack", "hstack", "vstack", "row_stack", "dstack", "column_stack"),
+        *("diff", "cat", "concat", "concatenate", "stack", "hstack", "vstack", "row_stack", "dstack", "column_stack"),
         *("outer", "ger", "kron", "cross", "linalg.cross", "dist", "block_diag", "addr", "masked.logaddexp"),
         *(f"special.{name}" for name in ("xlogy", "xlog1py", "zeta", "gammainc", "gammaincc", "laguerre_polynomial_l")),
         *(f"special.{name}" for name in ("hermite_polynomial_h", "hermite_polynomial_he", "legendre_polynomial_p")),
         *(f"special.{start}{name}" for name in POLYNOMIALS for start in ("", "shifted_")),
-        *(f"nn.functional.{name}" for name in ("mse_loss", "l1_loss", "soft_margin_loss", "poisson_nll_loss")),
-        *(f"nn.functional.{name}" for name in ("margin_ranking_loss", "hinge_embedding_loss", "triplet_margin_loss")),
-        *(f"nn.functional.{name}" for name in ("pairwise_distance", "gaussian_nll_loss", "cosine_embedding_loss")),
+        *(f"nn.functional.{name}" for name in ("mse_loss", "l1_loss", "smooth_l1_loss")),
+        *(f"nn.functional.{name}" for name in ("margin_ranking_loss", "gaussian_nll_loss")),
     }
 )
 
+# Functions that make matrices of their operands first, by the names of those: all of them have axes.
+WITH_AXES = {
+    **dict.fromkeys(("column_stack", "hstack", "vstack", "row_stack", "dstack"), frozenset({"tensors"})),
+    "addr": frozenset({"input"}),
+    "nn.functional.gaussian_nll_loss": frozenset({"var"}),
+}
 
-def common_dtype(values: Iterable[Any]) -> Any:
+
+def common_dtype(values: Iterable[Any], with_axes: bool = False) -> Any:
     """Return the dtype that tensors and numbers have in common.
 
     Parameters
     ----------
     values : the operands
+    with_axes : whether all tensors count as ones with axes
     """
     of_axes, without, numbers = set(), set(), set()
     for value in values:
@@ -66,7 +73,7 @@ def common_dtype(values: Iterable[Any]) -> Any:
             numbers.add(NUMBERS[type(value)])
         elif isinstance(value, (np.bool_, np.number)):
             numbers.add(value.dtype.kind.replace("u", "i"))
-        elif value.ndim:
+        elif value.ndim or with_axes:
             of_axes.add(np.dtype(str(value.dtype)))
         else:
             without.add(np.dtype(str(value.dtype)))
@@ -114,7 +121,14 @@ def _combined(higher: Any, lower: Any) -> Any:
     return promote_types(higher, lower)
 
 
-def in_common_dtype(given: dict[str, Any], as_operands: frozenset[str], aside: frozenset[str]) -> dict[str, Any]:
+def in_common_dtype(
+    given: dict[str, Any],
+    as_operands: frozenset[str] = frozenset(),
+    aside: frozenset[str] = frozenset(),
+    *,
+    path: str = "",
+    as_floats: bool = False,
+) -> dict[str, Any]:
     """Return those arguments that have to be cast, in the dtype that all operands have in common.
 
     Parameters
@@ -122,6 +136,8 @@ def in_common_dtype(given: dict[str, Any], as_operands: frozenset[str], aside: f
     given : arguments by name
     as_operands : names of arguments that are operands where they are plain numbers, too
     aside : names of arguments that are no operands
+    path : of the function
+    as_floats : whether integers become numbers of the default dtype
     """
     operands = {}
     for name, value in given.items():
@@ -134,7 +150,9 @@ def in_common_dtype(given: dict[str, Any], as_operands: frozenset[str], aside: f
     flat = [each for value in operands.values() for each in (value if type(value) is tuple else (value,))]
     if len(flat) < 2:
         return {}
-    dtype = common_dtype(flat)
+    dtype = common_dtype(flat, not WITH_AXES.get(path, frozenset()).isdisjoint(operands))
+    if as_floats and dtype.kind in "bui":
+        dtype = np.dtype(xp.get_default_dtype())
     return {name: cast for name, value in operands.items() if (cast := _cast(value, dtype)) is not value}
 
 

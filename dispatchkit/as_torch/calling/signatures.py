@@ -33,7 +33,7 @@ NAMES = {
     "complex128": "ComplexDouble",
 }
 # Not looked at: they change nothing here, or are taken in other forms, too.
-FREE = frozenset({"Generator", "Device", "Layout", "MemoryFormat", "Storage", "Dimname", "ScalarType"})
+FREE = frozenset({"Any", "Generator", "Device", "Layout", "MemoryFormat", "Storage", "Dimname", "ScalarType"})
 # Where numbers stand for tensors.
 NUMBERS_TOO = frozenset(
     {
@@ -227,6 +227,8 @@ IGNORED_NAMES = frozenset({"like", "generator", "device", "layout", "pin_memory"
 
 
 def _fits(path: str, argument: Argument, value: Any) -> bool:
+    if value is None and argument.kind == "Any":
+        return True
     if value is None:
         # Which may mean that it is left out.
         return argument.optional or (argument.has_default and argument.kind in FREE)

@@ -267,6 +267,8 @@ declare_slopes(huber_loss, x=_bound, target=lambda xp, x, target, delta: -_bound
 def _bounded_square(xp: Any, x: Any, target: Any, bound: float) -> Any:
     """Return half the squared differences, growing linearly from a bound on; right at infinities, too."""
     d = x - target
+    if bound == float("inf"):
+        return 0.5 * d * d
     inner = xp.clip(d, -bound, bound)
     # The terms are apart because tangents multiply: 0, that of what is bounded, meets no infinite difference.
     return 0.5 * inner * inner + bound * xp.abs(d - inner)

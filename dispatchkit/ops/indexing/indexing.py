@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from dispatchkit.accelerator import core
 from dispatchkit.backends.arrays import advice_for_subclass, foreign, is_inexact, namespace_of, raw_array
 from dispatchkit.backends.foreign import BASIC
 from dispatchkit.backends.numpy import numpy_namespace
@@ -31,6 +32,7 @@ from dispatchkit.errors import ForeignArgumentError
 from dispatchkit.graph.recording import is_grad_enabled
 from dispatchkit.graph.storage import Storage, memory_of, share_memory, vertex_of
 from dispatchkit.marks import override
+from dispatchkit.protocol.callers import continue_chain, decide
 from dispatchkit.protocol.frames import hide_frames
 from dispatchkit.protocol.modes import is_asked, wait_again
 from dispatchkit.protocol.observers import live
@@ -51,27 +53,48 @@ class Indexing(DeclaredOperation):
     def make_function(self) -> Callable[..., Any]:
         return self.make_general()
 
+    def compiled(self, base: type | None) -> Any:
+        """Return what the compiled core has for calls on plain tensors and by known answers; None without one."""
+        make = getattr(core, "indexer", None)
+        if make is None or base is None:
+            return None
+
+        def go_on(first: Any, result: Any, *args: Any) -> Any:
+            return continue_chain(self, first, args, {}, result)
+
+        members = (base, self.by_call, live, foreign, share_memory, go_on, self.function)
+        return make(members, writes=bool(self.changes))
+
 
 class Selection(Indexing):
     """`getitem`: indices without arrays, and single plain tensors, are dealt with at once."""
 
-    def make_function(self) -> Callable[..., Any]:
+    # Written out: each call in it would cost a tenth of an index.
+    def make_function(self) -> Callable[..., Any]:  # noqa: C901
         """Return the public function; plain tensors with the commonest indices do not go by the table."""
-        general = super().make_function()
+        general, by_call = super().make_function(), self.by_call
         base: Any = None
+        compiled: Any = None
 
-        def call(x: Any, key: Any, /) -> Any:
+        def call(x: Any, key: Any, /) -> Any:  # noqa: C901
             try:
+                if compiled is not None and (y := compiled(x, key)) is not None:
+                    return y
                 cls = type(x)
-                if (cls is not base and (live or not self._keeps(cls, key))) or (live and is_asked(self)):
+                if live and (cls is not base or is_asked(self)):
                     return general(x, key)
-                if not (type(key) in BASIC or _is_basic(key)):
-                    raw = None if foreign or x._node is not None else _raw_selection(cls, key)
-                    if raw is None:
-                        if live:
-                            wait_again(self)
+                if cls is not base:
+                    path = cls, _types_in(key)
+                    first = by_call.get(path) or decide(self, (x, key), {}, by_call, path)
+                    if getattr(first, "gives", None) is not cls:
+                        result = first(x, key)
+                        if result is NotImplemented or result is None:
+                            return continue_chain(self, first, (x, key), {}, result)
+                        return result
+                if not (type(key) in BASIC or (type(key) is tuple and BASIC.issuperset(map(type, key)))):
+                    y = _by_arrays(self, x, key)
+                    if y is None:
                         return general(x, key)
-                    y = _select(self, x, raw, key)
                 elif type(a := x.array) is not ndarray:
                     y = _of_library(self, x, key)
                 else:
@@ -94,19 +117,19 @@ class Selection(Indexing):
                 raise
 
         def refresh(_: object) -> None:
-            nonlocal base
+            nonlocal base, compiled
             base = self.protocol.types.base
+            compiled = self.compiled(base)
 
         self.on_change[call] = refresh
         return call
 
-    def _keeps(self, cls: type, key: Any) -> bool:
-        """Return whether it is known that nothing overrides a call on a subclass, which gives its class back."""
-        if type(key) is tuple:
-            types = tuple(dict.fromkeys(map(type, key)))
-        else:
-            types = (type(key),)
-        return getattr(self.decisions.get((cls, types)), "gives", None) is cls
+
+def _types_in(key: Any) -> Any:
+    """Return the types in an index, in order: of its parts if it is a tuple."""
+    if type(key) is tuple:
+        return tuple(map(type, key))
+    return type(key)
 
 
 def _finalize(operation: DeclaredOperation, y: Any, x: Any, key: Any) -> Any:
@@ -130,8 +153,15 @@ def _of_library(operation: DeclaredOperation, x: Any, key: Any) -> Any:
     return y
 
 
-def _select(operation: DeclaredOperation, x: Any, raw: Any, key: Any) -> Any:
-    """Select from a plain tensor outside the graph by NumPy's arrays of integers or booleans."""
+def _by_arrays(operation: DeclaredOperation, x: Any, key: Any) -> Any:
+    """Select from a tensor outside the graph by NumPy's arrays of integers or booleans; None of anything else."""
+    raw = None
+    if not foreign and x._node is None:
+        raw = _raw_selection(type(x), key)
+    if raw is None:
+        if live:
+            wait_again(operation)
+        return None
     try:
         r = x.array[raw]
     except BACKEND_ERRORS as error:
@@ -278,30 +308,38 @@ class Assignment(Indexing):
 
     def make_function(self) -> Callable[..., Any]:
         """Return the public function; plain tensors outside the graph do not go by the table."""
-        general = super().make_function()
+        general, by_call = super().make_function(), self.by_call
         base: Any = None
+        compiled: Any = None
 
         def call(x: Any, key: Any, value: Any, /) -> None:
             try:
-                if type(x) is base and x._node is None and not live and not foreign and is_alone(x):
-                    raw_value = value.array if type(value) is base and value._node is None else value
-                    raw = key if type(key) in BASIC or _is_basic(key) else _raw_selection(base, key)
-                    if raw is not None and type(raw_value) in NUMBERS:
-                        counter = memory_of(x).version
-                        try:
-                            x.array[raw] = raw_value
-                            counter.changes += 1
-                            return
-                        except BACKEND_ERRORS:
-                            pass  # said below
-                general(x, key, value)
+                if compiled is not None and compiled(x, key, value) is not None:
+                    return None
+                if live:
+                    return general(x, key, value)
+                cls = type(x)
+                if cls is not base:
+                    path = cls, _types_in(key), type(value)
+                    first = by_call.get(path) or decide(self, (x, key, value), {}, by_call, path)
+                    if getattr(first, "gives", None) is not cls:
+                        result = first(x, key, value)
+                        if result is NotImplemented:
+                            return continue_chain(self, first, (x, key, value), {}, result)
+                        return result
+                if x._node is None and not foreign and _write(base, x, key, value):
+                    return None
+                if cls is base:
+                    return general(x, key, value)
+                return first(x, key, value)
             except Exception as error:
                 hide_frames(error, self)
                 raise
 
         def refresh(_: object) -> None:
-            nonlocal base
+            nonlocal base, compiled
             base = self.protocol.types.base
+            compiled = self.compiled(base)
 
         self.on_change[call] = refresh
         return call
@@ -314,7 +352,30 @@ class Assignment(Indexing):
                 self.check_call(args, kwargs)
                 raise
 
+        if key[0] is result and not result.is_tracer:
+            assignment.gives = result  # type: ignore[attr-defined]  # which short paths know it by
         return assignment
+
+
+def _write(base: type, x: Any, key: Any, value: Any) -> bool:
+    """Write what needs no conversion into a tensor outside the graph; whether it could be done."""
+    if not is_alone(x) and in_graph(x):
+        return False
+    new_elements = value
+    if type(value) in (base, type(x)) and value._node is None:
+        new_elements = value.array
+    raw = key
+    if type(key) not in BASIC and not _is_basic(key):
+        raw = _raw_selection(type(x), key)
+    if raw is None or type(new_elements) not in NUMBERS:
+        return False
+    counter = memory_of(x).version
+    try:
+        x.array[raw] = new_elements
+    except BACKEND_ERRORS:  # said where it is done again
+        return False
+    counter.changes += 1
+    return True
 
 
 def assign(operation: Assignment, x: Any, key: Any, value: Any, /) -> None:

@@ -341,7 +341,7 @@ class ArrayTypes:
 
     def accepts(self, cls: type) -> bool:
         """Return whether an array argument may be of this type."""
-        return self.is_raw(cls) or self.participates(cls)
+        return issubclass(cls, self._raw) or self.participates(cls)
 
     def is_foreign(self, cls: type) -> bool:
         """Return whether values of this type are neither arrays nor mix with them."""

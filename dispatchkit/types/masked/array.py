@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import reduce
 from types import NotImplementedType
 from typing import Any
@@ -16,6 +16,7 @@ from dispatchkit.ops.manipulation.shapes import dtype_meant
 from dispatchkit.protocol.fallbacks import fallback
 from dispatchkit.protocol.instance import tensor_protocol
 from dispatchkit.protocol.kinds import kinds
+from dispatchkit.protocol.overridable import of
 from dispatchkit.protocol.steps import decline
 from dispatchkit.tensor.numpy_histograms import elements_of
 from dispatchkit.tensor.printing import Format, Places, Texts, Written, written
@@ -35,7 +36,7 @@ from dispatchkit.types.levels import (
 )
 from dispatchkit.types.missing import split_missing
 from dispatchkit.types.plotting import Drawn, drawn
-from dispatchkit.types.rules import implements, implements_each
+from dispatchkit.types.rules import implements, implements_each, is_plain
 
 
 @tensor_protocol.array_type(
@@ -298,6 +299,7 @@ def with_value(x: MaskedTensor, value: Any) -> Any:
     return ops.where(x.valid, x.data, ops.asarray(value, dtype=x.dtype, device=x.data.device))
 
 
+NUMBERS = (int, float, complex)
 # As `numpy.ma` and pandas' readers have it.
 MISSING = "--"
 # Inside the domain of every function and of its derivative, but for these.
@@ -347,9 +349,43 @@ def neutral(op: Any, x: MaskedTensor) -> Any:
 @implements(kinds.creation, MaskedTensor)
 @implements(kinds.elementwise, MaskedTensor)
 def elementwise_masked(op: Any, /, *args: Any, **kwargs: Any) -> Any:
-    args, kwargs, arrays = open_arguments(op, args, kwargs, MaskedTensor, lambda x: safe(op, x))
-    valid = reduce(lambda valid, x: x.valid & valid, arrays, True)
-    return map_results(op(*args, **kwargs), lambda data: MaskedTensor(data, valid))
+    opened, options, arrays = open_arguments(op, args, kwargs, MaskedTensor, lambda x: x.data)
+    result = None
+    if not options and _has_ufunc(op):
+        result = _of_whatever_is_there(op, opened)
+    if result is None:
+        opened, options, _ = open_arguments(op, args, kwargs, MaskedTensor, lambda x: safe(op, x))
+        result = op(*opened, **options)
+    valid = _valid_in_all(arrays)
+    return map_results(result, lambda data: MaskedTensor(data, valid))
+
+
+def _valid_in_all(arrays: Sequence[MaskedTensor]) -> Any:
+    """Return where all arrays are valid, in memory of its own; True if there are none."""
+    if not arrays:
+        return True
+    if len(arrays) == 1:
+        return ops.clone(arrays[0].valid)
+    return reduce(ops.logical_and, [x.valid for x in arrays])
+
+
+def _has_ufunc(op: Any) -> bool:
+    """Return whether a universal function of NumPy computes an operation, which takes whatever numbers there are."""
+    return type(getattr(getattr(of(op), "implementation", None), "kernel", None)) is np.ufunc
+
+
+def _of_whatever_is_there(op: Any, values: tuple[Any, ...]) -> Any:
+    """Return the result of plain arrays and numbers as they are; None where one is no plain array, or has no result.
+
+    What a missing element holds does no harm then: no gradient flows, and no function warns of it.
+    """
+    if not all(is_plain(value) or isinstance(value, NUMBERS) for value in values):
+        return None
+    try:
+        with np.errstate(divide="raise", over="raise", invalid="raise"):
+            return op(*values)
+    except (ArithmeticError, ValueError):  # perhaps of a missing element alone
+        return None
 
 
 @implements(kinds.conversion, MaskedTensor)
@@ -362,7 +398,10 @@ def where_masked(condition: Any, x1: Any, x2: Any, /) -> Any:
     chosen, known = parts(condition)
     data, valid = zip(*[parts(x) for x in (x1, x2)], strict=True)
     result = ops.where(chosen, *data)
-    return map_results(result, lambda array: MaskedTensor(array, ops.where(chosen, *valid) & known))
+    there = ops.where(chosen, *valid)
+    if known is not True:
+        there = there & known
+    return map_results(result, lambda array: MaskedTensor(array, there))
 
 
 @implements(ops.masked_fill, MaskedTensor)

@@ -11,7 +11,7 @@ from dispatchkit.protocol.steps import decline
 from dispatchkit.types.named.array import NamedTensor, inside, joined_name, places, with_names
 from dispatchkit.types.rules import axis_of, implements
 
-SIMPLE = (int, slice)
+SIMPLE = frozenset({int, slice})
 
 
 @implements(ops.getitem)
@@ -19,7 +19,7 @@ def getitem_named(x: NamedTensor, key: Any, /) -> Any:
     parts = key
     if type(key) is not tuple:
         parts = (key,)
-    if all(type(part) in SIMPLE for part in parts):
+    if SIMPLE.issuperset(map(type, parts)):
         result = x.data[key]
         kept = [name for name, part in zip(x.names, parts, strict=False) if type(part) is slice]
         return with_names(result, (*kept, *x.names[len(parts) :]))

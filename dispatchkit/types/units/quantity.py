@@ -344,6 +344,8 @@ SIMPLE = frozenset((QuantityTensor, Tensor, int, float))
 @tensor_protocol.implements(kinds.all, QuantityTensor)
 def compute_on_quantities(op: Any, /, *args: Any, **kwargs: Any) -> Any:
     """Convert the arguments as the law of the operation says, compute on the numbers, and give results their unit."""
+    if op in MOVING and args and type(args[0]) is QuantityTensor:
+        return _with_units(op(_by_step(args[0], None), *args[1:], **kwargs), args[0].unit)
     # What most calls give: arrays and numbers by position, whose plan depends on the units alone.
     if not kwargs and all(type(value) in SIMPLE for value in args):
         key = (op, *[id(value.unit) if type(value) is QuantityTensor else None for value in args])
@@ -354,8 +356,6 @@ def compute_on_quantities(op: Any, /, *args: Any, **kwargs: Any) -> Any:
             if unit is None:
                 return result
             return _with_units(result, unit)
-    if op in MOVING and type(args[0]) is QuantityTensor:
-        return _with_units(op(_by_step(args[0], None), *args[1:], **kwargs), args[0].unit)
     law = law_of(op)
     if law is None:
         return decline(f"there is no law of units for {op.__name__}")

@@ -10,7 +10,7 @@ import numpy as np
 __all__ = ["FORMS", "Array", "Call", "Dtype", "arrays_in", "built", "mapped"]
 
 # How a function is spelled; the last three have a key or a symbol in the place of a name.
-FORMS = ("function", "method", "in place", "operator", "item", "set item")
+FORMS = ("function", "method", "in place", "transformed", "operator", "item", "set item")
 
 
 @dataclass(frozen=True)
@@ -65,6 +65,7 @@ class Call:
     form : one of `FORMS`
     args, kwargs : with `Array` and `Dtype` for what belongs to a library
     source : where the call was drawn
+    transformations : of `torch.func` that are taken of the function, the innermost first
     """
 
     path: str
@@ -72,11 +73,14 @@ class Call:
     args: tuple[Any, ...]
     kwargs: dict[str, Any] = field(default_factory=dict)
     source: str = ""
+    transformations: tuple[str, ...] = ()
 
     def __repr__(self) -> str:
         shown = [*map(repr, self.args), *(f"{name}={value!r}" for name, value in self.kwargs.items())]
         if self.form == "function":
             return f"torch.{self.path}({', '.join(shown)})"
+        if self.form == "transformed":
+            return f"{' of '.join(self.transformations[::-1])} of torch.{self.path}({', '.join(shown)})"
         if self.form == "operator":
             return f"operator.{self.path}({', '.join(shown)})"
         if self.form == "item":
@@ -98,8 +102,8 @@ class Call:
         return replace(self, **changes)
 
 
-def mapped(value: Any, kind: type, function: Any) -> Any:
-    """Return arguments with a function applied to what is of a kind."""
+def mapped(value: Any, kind: Any, function: Any) -> Any:
+    """Return arguments with a function applied to what is of a kind, or of one of several."""
     if isinstance(value, kind):
         return function(value)
     if isinstance(value, dict):

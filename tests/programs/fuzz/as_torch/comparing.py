@@ -13,7 +13,8 @@ import torch
 import dispatchkit as dk
 import dispatchkit.as_torch as spelled
 
-from .calls import Call, arrays_in, built
+from .calls import Call, arrays_in, built, mapped
+from .transformations import transformed
 
 __all__ = ["SORTS", "Difference", "compare"]
 
@@ -93,6 +94,11 @@ class Outcome:
     absent: bool = False
 
 
+def is_drawn(call: Call) -> bool:
+    """Return whether the result of a call is random."""
+    return call.path in DRAWN or bool(call.kwargs.get("dropout_p"))
+
+
 def function_of(call: Call, module: Any) -> Any:
     """Return what is called in a library; the arguments are given to it."""
     if call.form in ("method", "in place"):
@@ -141,7 +147,10 @@ def outcome_of(call: Call, module: Any) -> Outcome:
         outcome.absent = True
         return outcome
     try:
-        outcome.result = function(*args, **kwargs)
+        if call.form == "transformed":
+            outcome.result = transformed(module, function, call, args, kwargs)
+        else:
+            outcome.result = function(*args, **kwargs)
     except Exception as error:  # noqa: BLE001  # compared
         outcome.error = error
     return outcome
@@ -168,6 +177,8 @@ def compare(call: Call) -> Difference | str:
         theirs = outcome_of(call, torch)
         if theirs.absent:
             return "absent there"
+        if "storage that is not resizable" in str(theirs.error):
+            return "absent there"  # the memory that calls are made of is NumPy's
         ours = outcome_of(call, SPELLED)
         if ours.absent:
             return "absent here"
@@ -178,6 +189,8 @@ def compared(call: Call, ours: Outcome, theirs: Outcome) -> Difference | str:
     if theirs.error is not None or ours.error is not None:
         return compared_errors(call, ours, theirs)
     found = compared_results(call, ours.result, theirs.result)
+    if call.form == "transformed":
+        return found or "agree"
     if found is None:
         found = compared_operands(call, ours, theirs)
     if found is None:
@@ -238,8 +251,10 @@ def compared_results(call: Call, ours: Any, theirs: Any) -> Difference | None:
 
 def are_finite_arguments(call: Call) -> bool:
     """Return whether all elements of the arguments are finite numbers."""
-    arrays = arrays_in((call.args, call.kwargs))
-    return all(np.isfinite(array.data).all() for array in arrays)
+    arguments = (call.args, call.kwargs)
+    numbers: list[Any] = []
+    mapped(arguments, (float, complex), numbers.append)
+    return all(np.isfinite(array.data).all() for array in arrays_in(arguments)) and bool(np.isfinite(numbers).all())
 
 
 def compared_part(call: Call, x: Any, y: Any) -> Difference | None:
@@ -258,7 +273,7 @@ def compared_part(call: Call, x: Any, y: Any) -> Difference | None:
         return Difference(call, "shape", f"{tuple(x.shape)} for {tuple(y.shape)}")
     if str(x.dtype) != str(y.dtype).removeprefix("torch."):
         return Difference(call, "dtype", f"{x.dtype} for {str(y.dtype).removeprefix('torch.')}")
-    if call.path in DRAWN or call.path in FACTORS:
+    if is_drawn(call) or call.path in FACTORS:
         return None
     return compared_values(call, "value", plain(x), plain(y))
 
@@ -298,7 +313,7 @@ def shown(a: Any) -> str:
 
 
 def compared_operands(call: Call, ours: Outcome, theirs: Outcome) -> Difference | None:
-    if call.path in DRAWN:
+    if is_drawn(call):
         return None
     for x, y in zip(ours.memories, theirs.memories, strict=True):
         found = compared_values(call, "operand", plain(x), plain(y))
@@ -326,7 +341,7 @@ def compared_memory(call: Call, ours: Outcome, theirs: Outcome) -> Difference | 
 
 
 def compared_gradients(call: Call, ours: Outcome, theirs: Outcome) -> Difference | None:
-    if call.path in DRAWN or call.path in FACTORS:
+    if is_drawn(call) or call.path in FACTORS:
         return None
     mine = gradients(SPELLED, ours, call)
     real = gradients(torch, theirs, call)
@@ -344,13 +359,20 @@ def compared_gradients(call: Call, ours: Outcome, theirs: Outcome) -> Difference
             found = compared_values(call, sort, a, b)
             if found is not None and real[0] == [None] * len(real[0]):
                 return Difference(call, sort, "PyTorch has no derivative")
-            if found is not None and not are_finite(theirs):
-                return Difference(call, sort, "an operand or the result is not finite")
-            if found is not None and not np.isfinite(b).all():
-                return Difference(call, sort, "PyTorch's gradient is not finite")
-            if found is not None:
-                return found
+            if found is None:
+                continue
+            if not (are_finite(theirs) and are_finite_arguments(call)):
+                return Difference(call, sort, f"an operand is not finite, {of_differing(a, b)}: {found.text}")
+            return Difference(call, sort, f"{of_differing(a, b)}: {found.text}")
     return None
+
+
+def of_differing(a: Any, b: Any) -> str:
+    """Return whether both of the numbers that differ are finite, anywhere."""
+    apart = ~np.isclose(a, b, rtol=1e-2, atol=1e-6, equal_nan=True)
+    if (np.isfinite(a) & np.isfinite(b) & apart).any():
+        return "finite ones differ"
+    return "one of two is not finite"
 
 
 def are_finite(outcome: Outcome) -> bool:
@@ -361,7 +383,9 @@ def are_finite(outcome: Outcome) -> bool:
 
 def gradients(module: Any, outcome: Outcome, call: Call) -> Any:
     """Return first and second gradients of a weighted sum of the results, or what is said where there are none."""
-    xs = [x for x in outcome.memories if x.requires_grad]
+    # Not the memory that a call in place has changed: it is a result.
+    arrays = arrays_in((call.args, call.kwargs))
+    xs = [x for x, array in zip(outcome.memories, arrays, strict=True) if array.gradient and x.requires_grad]
     total: Any = None
     try:
         for y in leaves(outcome.result):

@@ -20,6 +20,7 @@ from .comparing import Difference, compare
 from .listed import Entry, read
 from .samples import Samples, changed
 from .schemas import Pool, draw_index_call, draw_operator_call
+from .transformations import draw_transformed_call
 
 __all__ = ["Report", "fuzz"]
 
@@ -73,6 +74,8 @@ class Drawing:
         if not self.samples.ops:
             return None
         call = self.samples.draw(rng)
+        if call is not None and kind > 0.93:
+            return draw_transformed_call(rng, call)
         if call is not None and rng.random() < 0.7:
             call = changed(rng, call)
         return call

@@ -1,0 +1,110 @@
+"""Indices as PyTorch takes them, and what it refuses of them."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from dispatchkit.as_torch.calling.checks import dtype_name, kind_of
+from dispatchkit.as_torch.table import is_array
+from dispatchkit.declare.namespace import tensor_namespace as xp
+from dispatchkit.graph.storage import Storage
+
+__all__ = ["check_dtype_of_places", "index_like_pytorch", "mixes", "selected_first", "without_leading_ones"]
+
+
+def index_like_pytorch(key: Any) -> Any:
+    """Return an index as operations take it: arrays of uint8 are masks.
+
+    Raises
+    ------
+    IndexError : for arrays of other dtypes than PyTorch takes
+    ValueError : for a slice that goes backwards
+    """
+    if type(key) is tuple:
+        return tuple([index_like_pytorch(part) for part in key])
+    if isinstance(key, np.integer):
+        return int(key)
+    if isinstance(key, Storage) and is_whole_number(key):
+        return int(key.array)
+    if type(key) is slice:
+        if isinstance(key.step, int) and key.step <= 0:
+            raise ValueError("step must be greater than zero")
+    elif is_array(key):
+        dtype = str(key.dtype)
+        if dtype == "uint8":
+            return xp.astype(key, xp.bool)
+        if dtype not in ("bool", "int64", "int32") and (key.ndim or kind_of(key) not in "iu"):
+            raise IndexError(f"tensors used as indices must be long, int, byte or bool tensors, found {dtype}")
+    return key
+
+
+def is_whole_number(key: Any) -> bool:
+    """Return whether an index is a single integer in NumPy's memory, which selects one place, as a plain one does."""
+    array = key.array
+    return (
+        not key.is_tracer
+        and type(array) is np.ndarray
+        and not array.ndim
+        and array.dtype.kind in "iu"
+        and (array.dtype != np.uint8)
+    )
+
+
+def selected_first(x: Any, key: tuple[Any, ...]) -> tuple[Any, tuple[Any, ...]]:
+    """Return what integers of an index select, and the index of the rest, as PyTorch does one after the other.
+
+    In one step NumPy would take an integer beside an array for an array of one number, and move axes.
+    """
+    first: list[Any] = []
+    for part in key:
+        if part is Ellipsis or type(part) is int:
+            first.append(part)
+        elif part is not None and part is not True and part is not False:
+            count = 1
+            if is_array(part) and kind_of(part) == "b":
+                count = part.ndim
+            first += [slice(None)] * count
+    return x[tuple(first)], tuple([part for part in key if type(part) is not int])
+
+
+def mixes(key: Any) -> bool:
+    """Return whether an index has integers and arrays."""
+    if type(key) is not tuple or int not in map(type, key):
+        return False
+    return any(type(part) is list or is_array(part) or isinstance(part, np.ndarray) for part in key)
+
+
+def without_leading_ones(value: Any) -> Any:
+    """Return elements that are assigned, without first axes of one element, which what is selected need not have."""
+    if not isinstance(value, Storage) or not value.ndim or value.shape[0] != 1:
+        return value
+    first = next((axis for axis, length in enumerate(value.shape) if length != 1), value.ndim)
+    return xp.reshape(value, tuple(value.shape[first:]))
+
+
+def check_dtype_of_places(x: Any, key: Any, value: Any) -> None:
+    """Raise if elements of another dtype than that of a tensor are assigned to places that arrays name.
+
+    Parameters
+    ----------
+    x, key, value : of an assignment ``x[key] = value``
+
+    Raises
+    ------
+    RuntimeError : naming both dtypes; a single element goes into the places of one mask
+    """
+    if not isinstance(value, Storage) or type(key) is slice:
+        return
+    elements: Any = value
+    if elements.dtype == x.dtype:
+        return
+    parts = key if type(key) is tuple else (key,)
+    arrays = [part for part in parts if type(part) is list or (is_array(part) and (part.ndim or kind_of(part) == "b"))]
+    if not arrays or (len(arrays) == 1 and elements.numel() == 1 and kind_of(arrays[0]) == "b"):
+        return
+    raise RuntimeError(
+        f"Index put requires the source and destination dtypes match, got {dtype_name(x)} for the destination and "
+        f"{dtype_name(elements)} for the source."
+    )

@@ -1,0 +1,93 @@
+"""What PyTorch says of its dtypes: the limits of their numbers, and the version that is followed."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from dispatchkit.declare.namespace import tensor_namespace as xp
+
+__all__ = ["VERSION", "FloatLimits", "IntegerLimits", "finfo", "iinfo"]
+
+# Of PyTorch, whose names and signatures the tables of this package hold.
+VERSION = "2.13.0"
+
+
+class FloatLimits(NamedTuple):
+    """Limits of a dtype of floating-point numbers, or of the parts of a complex one.
+
+    Attributes
+    ----------
+    bits : of a number
+    eps : the distance from 1 to the next number
+    max, min : the largest and the least
+    tiny, smallest_normal : the smallest one greater than 0 that has all its digits
+    resolution : how far numbers of as many decimal digits are apart at 1
+    dtype : its name
+    """
+
+    bits: int
+    eps: float
+    max: float
+    min: float
+    tiny: float
+    smallest_normal: float
+    resolution: float
+    dtype: str
+
+
+class IntegerLimits(NamedTuple):
+    """Limits of a dtype of integers.
+
+    Attributes
+    ----------
+    bits : of a number
+    max, min : the largest and the least
+    dtype : its name
+    """
+
+    bits: int
+    max: int
+    min: int
+    dtype: str
+
+
+def finfo(type: Any = None) -> FloatLimits:
+    """Return the limits of a dtype of floating-point or complex numbers.
+
+    Parameters
+    ----------
+    type : a dtype, the default one if None
+
+    Raises
+    ------
+    TypeError : for one of integers
+    """
+    if type is None:
+        type = xp.get_default_dtype()
+    dtype = np.dtype(str(type))
+    if dtype.kind not in "fc":
+        raise TypeError(f"torch.finfo() requires a floating point input type, found {dtype}: use torch.iinfo")
+    found: Any = np.finfo(dtype)
+    names = ("eps", "max", "min", "tiny", "smallest_normal", "resolution")
+    numbers: Any = {name: float(getattr(found, name)) for name in names}
+    return FloatLimits(bits=int(found.bits), dtype=str(found.dtype), **numbers)
+
+
+def iinfo(type: Any) -> IntegerLimits:
+    """Return the limits of a dtype of integers.
+
+    Parameters
+    ----------
+    type : a dtype
+
+    Raises
+    ------
+    TypeError : for one of other numbers
+    """
+    dtype = np.dtype(str(type))
+    if dtype.kind not in "iu":
+        raise TypeError(f"torch.iinfo() requires an integer input type, found {dtype}: use torch.finfo")
+    found = np.iinfo(dtype)
+    return IntegerLimits(int(found.bits), int(found.max), int(found.min), str(dtype))

@@ -1,0 +1,111 @@
+"""Numbers at equal distances, or whose logarithms are, as PyTorch computes them: `arange`, `linspace` and `logspace`.
+
+Of integers PyTorch counts in integers: the ends are whole numbers, and each number is rounded towards 0.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+
+from dispatchkit.as_torch.shared import in_dtype_of, written_functions
+from dispatchkit.as_torch.table import ALONE, TRANSLATIONS, is_array
+from dispatchkit.declare.namespace import tensor_namespace as xp
+
+
+def _number(value: Any) -> Any:
+    """Return an array of one number as that number."""
+    if is_array(value) and not getattr(value, "is_tracer", False):
+        return value.item()
+    return value
+
+
+def _whole(value: Any, dtype: Any) -> int:
+    """Return a number as one of integers: rounded towards 0; a whole one less than 0 is taken modulo their range."""
+    return int(in_dtype_of(np.empty((), dtype), _number(value)))
+
+
+def _is_integral(dtype: Any) -> bool:
+    return dtype is not None and np.dtype(str(dtype)).kind in "iu"
+
+
+def _between(start: Any, end: Any, steps: int) -> Any:
+    """Return numbers at equal distances, each counted from the nearer end."""
+    places = np.arange(steps)
+    step: Any = 0.0
+    if steps > 1:
+        step = (np.float64(end) - start) / (steps - 1)
+    from_start = start + step * places
+    if steps < 2:
+        return from_start
+    return np.where(places < steps // 2, from_start, end - step * (steps - 1 - places))
+
+
+def _checked_steps(steps: Any) -> None:
+    if steps < 0:
+        raise RuntimeError("number of steps must be non-negative")
+
+
+def linspace(start, end, steps, *, dtype=None, device=None, requires_grad=False):
+    _checked_steps(steps)
+    made = {"dtype": dtype, "device": device, "requires_grad": requires_grad}
+    if _is_integral(dtype):
+        with np.errstate(invalid="ignore"):
+            first = last = _whole(start, dtype)
+            if steps > 1:
+                last = _whole(end, dtype)
+            numbers = np.trunc(_between(first, last, steps)).astype(np.int64)
+            return xp.asarray(numbers.astype(np.dtype(str(dtype))), **made)
+    ends = [_number(value) for value in (start, end)]
+    if all(isinstance(value, (int, float)) for value in ends) and not all(map(math.isfinite, ends)):
+        with np.errstate(invalid="ignore"):
+            return xp.asarray(_between(ends[0], ends[1], steps), **(made | {"dtype": dtype or xp.get_default_dtype()}))
+    return xp.linspace(start, end, steps, **made)
+
+
+def logspace(start, end, steps, base=10.0, *, dtype=None, device=None, requires_grad=False):
+    _checked_steps(steps)
+    kinds = {np.asarray(_number(value)).dtype.kind for value in (start, end)}
+    if "c" in kinds and dtype is not None and np.dtype(str(dtype)).kind != "c":
+        raise RuntimeError(f"torch.logspace(): complex numbers can't be safely cast to passed dtype {dtype}")
+    made = {"device": device, "requires_grad": requires_grad}
+    if _is_integral(dtype):
+        with np.errstate(all="ignore"):
+            powers = np.power(float(base), _between(_whole(start, dtype), _whole(end, dtype), steps))
+            numbers = np.where(np.isfinite(powers), powers, 0.0).astype(np.int64)
+            return xp.asarray(numbers.astype(np.dtype(str(dtype))), dtype=dtype, **made)
+    powers = xp.pow(base, linspace(start, end, steps, device=device))
+    y = xp.astype(powers, dtype or powers.dtype, copy=False)
+    return y.requires_grad_(requires_grad)
+
+
+def arange(start, end=None, step=1, *, dtype=None, device=None, requires_grad=False):
+    if end is None:
+        start, end = 0, start
+    made = {"dtype": dtype, "device": device, "requires_grad": requires_grad}
+    bounds = [_number(value) for value in (start, end, step)]
+    for name, value in zip(("start", "end", "step"), bounds, strict=True):
+        if not isinstance(value, (bool, int, float)):
+            return xp.arange(start, end, step, **made)
+        if name != "step" and not math.isfinite(value):
+            raise RuntimeError(f"arange: unsupported range: {bounds[0]} -> {bounds[1]}")
+    first, last, step = bounds
+    if dtype is not None and str(dtype) == "int64":
+        first, last, step = map(int, bounds)
+    if step == 0:
+        raise RuntimeError("arange: step must be nonzero")
+    if (last - first) * step < 0:
+        raise RuntimeError(
+            f"arange: upper bound and lower bound inconsistent with step sign, found {first}, {last} and {step}"
+        )
+    if not _is_integral(dtype):
+        return xp.arange(first, last, step, **made)
+    count = math.ceil((last - first) / step)
+    numbers = int(first) + int(step) * np.arange(count)
+    return xp.asarray(numbers.astype(np.dtype(str(dtype))), **made)
+
+
+TRANSLATIONS.update(written_functions(globals()))
+ALONE["arange"] = TRANSLATIONS.pop("arange")

@@ -1,0 +1,136 @@
+"""Functions whose values, dtypes or gradients PyTorch has otherwise than the array API or NumPy: its own are given."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+
+import dispatchkit as dk
+import dispatchkit.as_torch
+
+torch: Any = dispatchkit.as_torch
+F = torch.nn.functional
+NAN, INF = math.nan, math.inf
+
+
+def numbers(*elements: Any) -> Any:
+    """Return a tensor of numbers in float64."""
+    return torch.tensor([*elements], dtype=torch.float64)
+
+
+@pytest.mark.parametrize(
+    ("call", "value"),
+    [
+        (lambda: torch.linspace(4.3, 50, 7, dtype=torch.uint8), [4, 11, 19, 27, 34, 42, 50]),
+        (lambda: torch.linspace(-1, 2, 5, dtype=torch.int64), [-1, 0, 0, 1, 2]),
+        (lambda: torch.linspace(3, -4.5, 6, dtype=torch.int32), [3, 1, 0, -1, -2, -4]),
+        (lambda: torch.logspace(0.0, 2.5, 4, dtype=torch.int64), [1, 4, 21, 100]),
+        (lambda: torch.arange(0, 5.0, 1.5, dtype=torch.int64), [0, 1, 2, 3, 4]),
+        (lambda: torch.arange(0, 5.0, 1.5, dtype=torch.int32), [0, 1, 2, 3]),
+        (lambda: torch.arange(-1, 2, 2, dtype=torch.uint8), [255, 1]),
+        (lambda: torch.arange(4.7, -2, -1.2, dtype=torch.int64), [4, 3, 2, 1, 0, -1]),
+        (lambda: torch.histc(numbers(-0.62, -0.9, 2.51), bins=3, min=-1.5), [0, 2, 0]),
+        (lambda: torch.heaviside(numbers(NAN, 1, 0, -1), numbers(5.0)), [0, 1, 5, 0]),
+        (lambda: torch.div(numbers(-INF, 7.0), 2.0, rounding_mode="floor"), [NAN, 3]),
+        (lambda: INF // numbers(2.0, 0.0), [NAN, INF]),
+        (lambda: torch.fmax(numbers(1, NAN, NAN), numbers(NAN, 2, NAN)), [1, 2, NAN]),
+        (lambda: torch.fmin(numbers(1, NAN, 3), numbers(NAN, 2, 2)), [1, 2, 2]),
+        (lambda: torch.diff(torch.tensor([True, False, False])), [True, False]),
+        (lambda: torch.diff(numbers(1, 2), 0, append=numbers(5)), [1, 2]),
+        (lambda: torch.linalg.pinv(numbers([2, 9], [1, 3]), hermitian=True), [[0.6, -0.2], [-0.2, 0.4]]),
+        (lambda: torch.linalg.matrix_rank(numbers([1, 9], [1, 1]), hermitian=True), 1),
+        (
+            lambda: F.upsample_bilinear(torch.tensor([[[[50, 255]]]], dtype=torch.uint8), size=(1, 3)),
+            [[[[50, 153, 255]]]],
+        ),
+        (lambda: F.max_pool2d(numbers([[1, NAN], [NAN, 2]]), 2, return_indices=True)[1], [[[2]]]),
+        (lambda: F.hinge_embedding_loss(torch.tensor([1, 2, -3]), numbers(1, -1, 1), 2.5, reduction="sum"), -2),
+        (lambda: F.huber_loss(numbers(0.0), numbers(-2.0), delta=INF), 2.0),
+        (lambda: torch.special.chebyshev_polynomial_v(torch.tensor([2], dtype=torch.uint8), -1), [0.0]),
+        (lambda: torch.istft(torch.arange(12.0).reshape(4, 3) * (1 + 0.5j), 4, onesided=False), [5 / 6, -7 / 6]),
+        (lambda: torch.nanquantile(numbers([1, NAN, 4], [2, 6, 9]), numbers(0.25, 1), dim=1), [[1.75, 4], [4, 9]]),
+        (lambda: torch.nanquantile(numbers([1, NAN, 4]), 0.4, dim=1, keepdim=True, interpolation="nearest"), [[1]]),
+    ],
+)
+def test_values_are_pytorchs(call: Callable[[], Any], value: Any) -> None:
+    np.testing.assert_allclose(call().numpy(), value, rtol=1e-6)
+
+
+@pytest.mark.parametrize(
+    ("call", "dtype"),
+    [
+        (lambda x: torch.special.xlog1py(True, x), "float32"),
+        (lambda x: torch.special.xlog1py(x, 2), "float32"),
+        (lambda x: torch.diff(x, prepend=torch.tensor([1])), "float32"),
+        (lambda x: torch.cov(torch.tensor([[1, 2]]), aweights=x), "float32"),
+        (lambda x: torch.block_diag(torch.tensor([[1]]), x), "float32"),
+        (lambda x: torch.column_stack([x[:1], torch.tensor(1j, dtype=torch.complex128)]), "complex128"),
+        (lambda x: torch.addr(torch.tensor(1.0, dtype=torch.float64), x, x), "float64"),
+        (lambda x: F.smooth_l1_loss(x, torch.tensor([1, 2])), "float32"),
+        (lambda x: F.gaussian_nll_loss(x, x, torch.tensor(4.0, dtype=torch.float64)), "float64"),
+        (lambda x: torch.trapezoid(torch.zeros(0, dtype=torch.int8)), "int8"),
+        (lambda x: torch.gradient(x, spacing=1j)[0], "complex64"),
+    ],
+)
+def test_dtypes_are_pytorchs(call: Callable[[Any], Any], dtype: str) -> None:
+    assert str(call(torch.tensor([1.0, 2.0], dtype=torch.float32)).dtype) == dtype
+
+
+def test_the_gradient_of_logarithms_of_sums_of_equal_complex_numbers_is_shared() -> None:
+    x = torch.tensor([1 + 2j, 1 + 2j], requires_grad=True)
+    torch.logcumsumexp(x, 0)[1].real.backward()
+    assert x.grad.tolist() == [0.5, 0.5]
+
+
+def test_sums_of_complex_exponentials_are_taken_one_after_the_other() -> None:
+    y = torch.logcumsumexp(torch.tensor([8.3 - 2.4j, -3 - 8.3j, 8.4 - 7.2j]), 0)
+    np.testing.assert_allclose(y.numpy()[2], 8.7408 - 7.8959j, atol=1e-4)
+
+
+def test_of_equal_numbers_the_first_gets_the_gradient_of_fmax_and_fmin() -> None:
+    for function in (torch.fmax, torch.fmin):
+        x, y = (torch.tensor([1.0], requires_grad=True) for _ in range(2))
+        function(x, y).sum().backward()
+        assert (x.grad.tolist(), y.grad.tolist()) == ([1.0], [0.0])
+
+
+def test_the_gradient_of_a_quantile_without_nan_reaches_the_neighbours() -> None:
+    x = torch.tensor([1.0, NAN, 4.0], dtype=torch.float64, requires_grad=True)
+    torch.nanquantile(x, 0.25).backward()
+    assert x.grad.tolist() == [0.75, 0.0, 0.25]
+
+
+def test_results_share_the_memory_that_they_share_in_pytorch() -> None:
+    x = torch.tensor(2.0)
+    assert np.shares_memory(torch.masked.prod(x).numpy(), x.numpy())
+    assert np.shares_memory(F.dropout(x, 0.0, True).numpy(), x.numpy())
+    assert not np.shares_memory(x.sum_to_size([]).numpy(), x.numpy())
+
+
+@pytest.mark.parametrize("offset", [-7, -2, 2, 7])
+def test_diagonals_beyond_the_matrix_have_a_derivative(offset: int) -> None:
+    x = dk.ones((2, 2)).requires_grad_()
+    dk.sum(dk.linalg.diagonal(x, offset=offset)).backward()
+    assert np.asarray(x.grad).tolist() == [[0.0, 0.0], [0.0, 0.0]]
+
+
+@pytest.mark.parametrize(
+    ("call", "text"),
+    [
+        (lambda: torch.arange(0, INF), "arange: unsupported range: 0 -> inf"),
+        (lambda: torch.arange(0, 3, 0), "arange: step must be nonzero"),
+        (lambda: torch.arange(0, -3), "arange: upper bound and lower bound inconsistent with step sign"),
+        (lambda: torch.linspace(0, 1, -1), "number of steps must be non-negative"),
+        (lambda: torch.linspace(3, -4.5, 6, dtype=torch.uint8), "value cannot be converted to type uint8"),
+        (lambda: torch.linalg.pinv(torch.ones(3, 2), hermitian=True), "linalg.pinv: A must be batches of square"),
+        (lambda: torch.histc(numbers(1.0), min=2, max=1), "histc: max must be larger than min"),
+        (lambda: torch.diff(torch.tensor(1.0)), "diff expects input to be at least one-dimensional"),
+    ],
+)
+def test_what_pytorch_refuses_of_ranges_and_matrices_is_refused(call: Callable[[], Any], text: str) -> None:
+    with pytest.raises(RuntimeError, match=text):
+        call()
