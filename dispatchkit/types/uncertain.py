@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from dispatchkit import func, linalg, ops, random
+from dispatchkit import fft, func, linalg, ops, random
 from dispatchkit.declare.wrapping import holds
 from dispatchkit.errors import TransformError
 from dispatchkit.protocol.fallbacks import fallback
@@ -46,7 +46,7 @@ from dispatchkit.types.uncertainties_numbers import Expansion, expand, factor_of
 MOVES = {
     *(ops.getitem, ops.reshape, ops.permute_dims, ops.matrix_transpose, ops.flip, ops.roll, ops.expand_dims),
     *(ops.squeeze, ops.broadcast_to, ops.moveaxis, ops.swapaxes, ops.repeat, ops.tile, ops.take, ops.take_along_axis),
-    *(ops.concat, ops.stack),
+    *(ops.concat, ops.stack, ops.clone, ops.ravel, ops.flatten, ops.t, ops.transpose, fft.fftshift, fft.ifftshift),
 }
 
 
@@ -90,8 +90,8 @@ class UncertainTensor(Wrapper):
 
     A new array has one source for each element. Elementwise functions, indexing and other moves of elements keep a few
     sources for each, and functions with one number as the result take one gradient: their memory and time grow as the
-    number of elements. Everything else, such as products of matrices, sums along an axis, `sort` and `cumulative_sum`,
-    keeps the derivatives of every element by all sources: the number of sources times that of elements.
+    number of elements. Everything else, such as products of matrices, sums along an axis and `cumulative_sum`, keeps
+    the derivatives of every element by all sources: the number of sources times that of elements.
 
     Comparisons compare the values. Results may be complex, as of `fft.fft`: `std` then is the root of the variances of
     both parts together, as NumPy has it, and both are printed. Source: JCGM 100:2008, Guide to the expression of
@@ -409,7 +409,7 @@ def propagate(op: Any, /, *args: Any, **kwargs: Any) -> Any:
         return op(*inner, **options)
 
     result = call(*values)
-    if getattr(getattr(result, "dtype", None), "kind", "f") in "biu":
+    if all(getattr(getattr(part, "dtype", None), "kind", "f") in "biu" for part in list_parts(result)):
         return result
     if any(not tensor_protocol.types.participates(type(part)) for part in list_parts(result)):
         return result
@@ -450,6 +450,15 @@ def getitem_uncertain(x: Any, key: Any, /) -> Any:
         plain = [np.asarray(part) if isinstance(part, Tensor) else part for part in parts]
         sources = Sources(sources.ids[slice(None), *plain])
     return _wrap(x.data[key], x.factor[slice(None), *parts], sources)
+
+
+@tensor_protocol.implements(ops.sort, UncertainTensor)
+def sort_uncertain(x: Any, /, *, axis: int = -1, descending: bool = False, stable: bool = True) -> Any:
+    """Return the elements in the order of their values, each with the sources that it had."""
+    if type(x) is not UncertainTensor or type(x.data) is not Tensor or not x.ndim:
+        return propagate(ops.sort, x, axis=axis, descending=descending, stable=stable)
+    order = ops.argsort(x.data, axis=axis, descending=descending, stable=stable)
+    return ops.take_along_axis(x, order, axis=axis)
 
 
 @implements_each(tuple(MOVING), UncertainTensor)

@@ -1,7 +1,14 @@
 """Programs over four times as many things run at most four times as many steps, and what every program runs once."""
 
+from collections.abc import Callable
+from functools import partial
+
+import numpy as np
 import pytest
 
+import dispatchkit as dk
+from dispatchkit.types import UncertainTensor
+from tests.programs.growth.clock import slope
 from tests.programs.growth.numbers_of_things import SERIES
 from tests.protocol.support import steps_of
 
@@ -15,3 +22,21 @@ def test_steps_grow_in_proportion_to_the_number_of_things(name: str) -> None:
     few, many = make(FEW), make(FACTOR * FEW)
     few(), many()  # what is decided at first calls
     assert steps_of(many) <= 1.1 * FACTOR * steps_of(few)
+
+
+def test_sizes_end_where_a_call_would_take_too_long() -> None:
+    tried = []
+
+    def make(n: int) -> Callable[[], object]:
+        tried.append(n)
+        return partial(sum, range(n))
+
+    assert slope(make, (10, 10**8, 10**9), lambda smaller, larger: 9.0, longest=0.01) is None
+    assert tried == [10]
+
+
+def test_numbers_that_only_move_take_steps_that_do_not_grow() -> None:
+    few, many = (UncertainTensor(np.linspace(1.0, 2.0, n), 0.1) for n in (10, 400))
+    for function in (dk.clone, dk.ravel, dk.sort, dk.nonzero):
+        function(few), function(many)
+        assert steps_of(partial(function, many)) <= 1.1 * steps_of(partial(function, few))

@@ -75,6 +75,32 @@ def test_every_function_with_a_derivative_is_known(name: str) -> None:
     np.testing.assert_allclose(found.value.numpy(), function(matrix.value).numpy())
 
 
+MOVED: dict[str, Any] = {
+    "clone": lambda x: dk.clone(x),
+    "ravel": lambda x: dk.ravel(x),
+    "flatten": lambda x: dk.flatten(x),
+    "transpose": lambda x: dk.transpose(x),
+    "fftshift": lambda x: dk.fft.fftshift(x),
+    "sort": lambda x: dk.sort(x, axis=0, descending=True),
+}
+
+
+@pytest.mark.parametrize("name", MOVED)
+def test_elements_that_are_moved_keep_the_few_sources_that_they_have(name: str) -> None:
+    x = UncertainTensor(np.array([[3.0, 1.0], [2.0, 4.0]]), np.array([[0.3, 0.1], [0.2, 0.4]]))
+    moved = MOVED[name](x)
+    np.testing.assert_allclose(moved.std.numpy(), MOVED[name](x.value).numpy() / 10)
+    assert moved.factor.shape == (1, *moved.shape)
+    np.testing.assert_allclose((moved - MOVED[name](x)).std.numpy(), 0.0)
+
+
+def test_places_of_elements_are_exact_and_take_no_derivatives() -> None:
+    x = UncertainTensor(np.array([0.0, 2.0, 0.0, 5.0]), 0.1)
+    (places,) = dk.nonzero(x)
+    assert places.tolist() == [1, 3]
+    assert isinstance(places, dk.Tensor)
+
+
 STEPS: list[Any] = [
     *(lambda x: x * x, dk.sin, lambda x: x + 1, lambda x: x[::-1] * x, dk.cumulative_sum, lambda x: x - dk.mean(x)),
     *(lambda x: x * x[0], lambda x: dk.concat([x[1:], dk.sin(x[:1])]), lambda x: dk.stack([x[2] * x[0], x[1], x[2]])),

@@ -15,7 +15,8 @@ from dispatchkit.protocol.instance import tensor_protocol
 from dispatchkit.protocol.steps import decline
 from dispatchkit.tensor import Tensor
 from dispatchkit.tensor.printing import summarised
-from dispatchkit.types.rules import all_finite, check_product, implements, plain_arrays
+from dispatchkit.types.rules import all_finite, array_of, check_product, implements, plain_arrays
+from dispatchkit.types.sparse_pattern import kernels
 from dispatchkit.types.structured.base import (
     StructuredTensor,
     as_tensor,
@@ -24,6 +25,7 @@ from dispatchkit.types.structured.base import (
     implement_pairs,
 )
 from dispatchkit.types.structured.diagonal import DiagonalTensor, det_by_diagonal, slogdet_by_diagonal
+from dispatchkit.types.structured.kept import kept
 from dispatchkit.types.structured.lazy import implement_lazy_inverse
 from dispatchkit.types.structured.systems import log_determinant, scipy_module, solution
 
@@ -125,12 +127,50 @@ class BandedTensor(StructuredTensor):
             return ops.asarray(_product(arrays[0][..., None], arrays[1], self.lower, self.upper))
         return _times(self.elements, columns, self.lower, self.upper)
 
-    def times_vector(self, x: Tensor) -> Any:
-        """Return the product with a vector."""
-        arrays = plain_arrays(self.bands, x)
-        if arrays is not None and self.bands.ndim == 2:
-            return ops.asarray(_product(arrays[0], arrays[1], self.lower, self.upper))
-        return super().times_vector(x)
+    def times_array(self, x: np.ndarray) -> np.ndarray | None:
+        """Return the product with a vector or columns."""
+        bands = array_of(self.bands)
+        if bands is None or bands.ndim != 2 or x.ndim not in {1, 2} or x.shape[0] != bands.shape[1]:
+            return None
+        if x.dtype != bands.dtype:
+            return None
+        product = _product_by_scipy(bands, x, self.lower, self.upper)
+        if product is None and x.ndim == 1:
+            return _product(bands, x, self.lower, self.upper)
+        return product
+
+    def solve_array(self, x: np.ndarray) -> np.ndarray | None:
+        """Return the solution by factors that are kept."""
+        bands = array_of(self.bands)
+        if bands is None or bands.ndim != 2 or x.ndim not in {1, 2} or x.shape[0] != bands.shape[1] or not x.size:
+            return None
+        if x.dtype != bands.dtype or x.dtype.char not in "fdFD":
+            return None
+        try:
+            factors, swaps, solve = kept(self, "factors", (bands,), self._factors)
+        except (np.linalg.LinAlgError, ImportError):
+            return None
+        found, _ = solve(factors, self.lower, self.upper, x, swaps)
+        solution: np.ndarray = found
+        return solution
+
+    def _factors(self, bands: np.ndarray) -> tuple[Any, Any, Any]:
+        """Return LAPACK's factors of one matrix, its swaps of rows, and the function that solves systems by them.
+
+        Raises
+        ------
+        numpy.linalg.LinAlgError : if the matrix is singular
+        ImportError : without SciPy
+        """
+        elements = np.zeros((bands.shape[0] + self.lower, bands.shape[1]), bands.dtype, order="F")
+        for row, offset in enumerate(_offsets(self.lower, self.upper)):
+            columns = slice(max(-offset, 0), max(bands.shape[1] - max(offset, 0), 0))
+            elements[self.lower + row, columns] = bands[row, columns]
+        factor, solve = scipy_module("linalg", "solve").get_lapack_funcs(("gbtrf", "gbtrs"), (elements,))
+        factors, swaps, info = factor(elements, self.lower, self.upper, overwrite_ab=True)
+        if info:
+            raise np.linalg.LinAlgError("singular matrix")
+        return factors, swaps, solve
 
     def solve_columns(self, columns: Tensor) -> Any:
         """Return the solution by factors with as many diagonals."""
@@ -160,6 +200,8 @@ def _inside(bands: Any, lower: int, upper: int) -> Any:
 
 
 def _widen(bands: Any, lower: int, upper: int) -> Any:
+    if not lower and not upper:
+        return bands
     return ops.pad(bands, [*[(0, 0)] * (bands.ndim - 2), (upper, lower), (0, 0)])
 
 
@@ -212,6 +254,23 @@ def _product(bands: np.ndarray, x: np.ndarray, lower: int, upper: int) -> np.nda
             term = terms[..., slice(0, count), *behind]
             np.multiply(bands[..., row, *columns], x[..., *columns], out=term)
             result[..., *rows] += term
+    return result
+
+
+def _product_by_scipy(bands: np.ndarray, x: np.ndarray, lower: int, upper: int) -> np.ndarray | None:
+    """Return the product of bands with a vector or columns by a kernel of SciPy's; None where it has none."""
+    tools = kernels()
+    if tools is None or x.dtype.char not in "fdFD" or not x.dtype.isnative or not x.size:
+        return None
+    shape, offsets = (x.shape[0], x.shape[0]), np.arange(upper, -lower - 1, -1, dtype=np.int32)
+    result = np.zeros(x.shape, x.dtype)
+    bands = np.ascontiguousarray(bands)
+    if x.ndim == 1:
+        tools.dia_matvec(*shape, *bands.shape, offsets, bands, np.ascontiguousarray(x), result)
+    elif hasattr(tools, "dia_matvecs"):
+        tools.dia_matvecs(*shape, *bands.shape, offsets, bands, x.shape[1], np.ascontiguousarray(x), result)
+    else:
+        return None
     return result
 
 

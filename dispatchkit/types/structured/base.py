@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from types import NotImplementedType
+from types import NoneType, NotImplementedType
 from typing import Any
 
 import numpy as np
 
 from dispatchkit import autograd, linalg, ops, special
-from dispatchkit.declare.wrapping import holds
+from dispatchkit.declare.wrapping import holds, wrap_array
 from dispatchkit.protocol.fallbacks import fallback
 from dispatchkit.protocol.instance import tensor_protocol
 from dispatchkit.protocol.steps import decline
@@ -18,11 +18,14 @@ from dispatchkit.types.rules import (
     ZERO_PRESERVING,
     Number,
     all_finite,
+    array_of,
     enter,
     implements,
     implements_each,
+    is_nonzero_array,
     promote,
 )
+from dispatchkit.types.structured.kept import KEPT
 
 SINGULAR = "a singular matrix has derivatives that do not follow from the logarithm of its determinant"
 NO_MATRIX = "the batch has no matrix, though parts without that batch may be singular"
@@ -43,6 +46,17 @@ class StructuredTensor(ArrayMethods):
     >>> isinstance(dk.types.DiagonalTensor([1.0, 2.0]), dk.types.StructuredTensor)
     True
     """
+
+    def __init_subclass__(cls, **options: Any) -> None:
+        """Have a subclass that computes a product or a solution in its own way do so on arrays of NumPy, too."""
+        super().__init_subclass__(**options)
+        for on_arrays, on_tensors in ON_ARRAYS.items():
+            if on_arrays not in vars(cls) and any(name in vars(cls) for name in on_tensors):
+                setattr(cls, on_arrays, getattr(StructuredTensor, on_arrays))
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Return the attributes without what is kept of a computation."""
+        return {name: value for name, value in vars(self).items() if name != KEPT}
 
     def to_dense(self) -> Tensor:
         """Return the matrix as a plain tensor."""
@@ -177,6 +191,36 @@ class StructuredTensor(ArrayMethods):
         """
         return decline(f"{type(self).__name__} has no direct way to solve a system")
 
+    # On arrays of NumPy, which nothing differentiates: of a few hundred elements the calls of operations on tensors
+    # take longer than what they compute. Where a structure has no such way, or not for these, those on tensors answer.
+
+    def times_array(self, x: np.ndarray) -> np.ndarray | None:
+        """Return the product with an array; None where the way on tensors is to be taken, which raises the errors.
+
+        Parameters
+        ----------
+        x : an array of any shape and dtype, of which nothing is checked
+        """
+        return None
+
+    def array_times(self, x: np.ndarray) -> np.ndarray | None:
+        """Return the product of an array with the matrix; None where the way on tensors is to be taken.
+
+        Parameters
+        ----------
+        x : an array of any shape and dtype, of which nothing is checked
+        """
+        return None
+
+    def solve_array(self, x: np.ndarray) -> np.ndarray | None:
+        """Return the solution of the system with an array; None where the way on tensors is to be taken.
+
+        Parameters
+        ----------
+        x : an array of any shape and dtype, of which nothing is checked
+        """
+        return None
+
     def places(self) -> Tensor | None:
         """Return where the matrix has elements of its own, booleans of its shape; None for everywhere."""
         stored: list[Tensor] = []
@@ -200,6 +244,14 @@ class StructuredTensor(ArrayMethods):
         start, stop : the first row and column, and the one after the last; both are in range
         """
         return decline(f"a slice of a {type(self).__name__} has no structure")
+
+
+# The ways on arrays of NumPy, and those on tensors for which they stand.
+ON_ARRAYS = {
+    "times_array": ("times", "times_vector"),
+    "array_times": ("times_from_left", "vector_times"),
+    "solve_array": ("solve_columns", "solve_vector"),
+}
 
 
 def without_axis(result: Any, axis: int) -> Any:
@@ -310,6 +362,31 @@ def with_dtype(x: Any, dtype: Any) -> Any:
     return ops.astype(x, dtype)
 
 
+def held_arrays(x: StructuredTensor) -> list[np.ndarray] | None:
+    """Return the arrays of a matrix's fields, which nothing differentiates; None where a field is no such array.
+
+    Parameters
+    ----------
+    x : structured matrix, whose fields may be matrices, too
+    """
+    arrays: list[np.ndarray] = []
+    parts = [getattr(x, name) for name in tensor_protocol.types.fields_of(x)]
+    while parts:
+        part = parts.pop()
+        array = array_of(part)
+        if array is not None:
+            arrays.append(array)
+        elif isinstance(part, tuple):
+            parts.extend(part)
+        elif isinstance(part, StructuredTensor):
+            parts.extend(getattr(part, name) for name in tensor_protocol.types.fields_of(part))
+        elif isinstance(part, Number):
+            arrays.append(np.asarray(part))
+        elif not isinstance(part, (str, np.dtype, NoneType)):
+            return None
+    return arrays
+
+
 def in_one_dtype(parts: Sequence[Any], *, multiplied: bool = False) -> tuple[Any, ...]:
     """Return the parts of a matrix, tensors or structured matrices, in the dtype to which all of them promote.
 
@@ -376,6 +453,13 @@ def wants_derivative(x: Tensor) -> bool:
 def slogdet_of_diagonal(values: Tensor) -> Any:
     """Return what `slogdet` gives for matrices whose eigenvalues are given; a decline where some are singular."""
     values = floating(values)
+    array = array_of(values)
+    if array is not None and array.ndim == 1 and array.dtype.char in "fd" and is_nonzero_array(array):
+        logarithm = np.sum(np.log(np.abs(array)), dtype=array.dtype)
+        negative = np.count_nonzero(array < 0) % 2
+        if np.isfinite(logarithm):
+            parts = (np.array(1 - 2 * negative, array.dtype), np.asarray(logarithm))
+            return linalg.SlogdetResult(*[wrap_array(Tensor, part) for part in parts])
     sizes = ops.abs(values)
     if holds(sizes != 0, traced=True):
         if holds(~ops.isinf(sizes), traced=True):

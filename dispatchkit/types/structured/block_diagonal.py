@@ -10,14 +10,16 @@ from typing import Any
 
 import numpy as np
 
-from dispatchkit import linalg, ops
+from dispatchkit import autograd, linalg, ops
+from dispatchkit.declare.wrapping import wrap_array
 from dispatchkit.protocol.instance import tensor_protocol
 from dispatchkit.protocol.steps import decline
 from dispatchkit.tensor import Tensor
 from dispatchkit.tensor.printing import cut, summarised
-from dispatchkit.types.rules import check_product, implements, implements_each
+from dispatchkit.types.rules import check_product, implements, implements_each, plain_arrays
 from dispatchkit.types.structured.base import NO_MATRIX, StructuredTensor, as_tensor, implement_pairs, in_one_dtype
 from dispatchkit.types.structured.diagonal import DiagonalTensor
+from dispatchkit.types.structured.kept import KEPT
 from dispatchkit.types.structured.permutation import in_order
 
 
@@ -86,6 +88,8 @@ class BlockDiagonalTensor(StructuredTensor):
         places: dict[tuple[int, ...], list[int]] = {}
         for place, block in enumerate(self.blocks):
             places.setdefault(block.shape, []).append(place)
+        if len(places) == 1 and (stack := self._stack()) is not None:
+            return [(list(range(len(self.blocks))), wrap_array(Tensor, stack))]
         groups = []
         for group in places.values():
             blocks = [self.blocks[place] for place in group]
@@ -96,7 +100,35 @@ class BlockDiagonalTensor(StructuredTensor):
         """Return the blocks as one tensor of shape (..., K, b, b); None where their shapes differ, or there is one."""
         if len(self.blocks) == 1 or len({block.shape for block in self.blocks}) > 1:
             return None
+        stack = self._stack()
+        if stack is not None:
+            return wrap_array(Tensor, stack)
         return ops.stack(self.blocks, axis=-3)
+
+    def _stack(self) -> np.ndarray | None:
+        """Return the blocks as one array of shape (K, b, b), which nothing differentiates; None where they are none.
+
+        Blocks that lie behind one another in memory, such as those of one array, are kept as the array that they are
+        parts of, which sees all that is written into them; others are copied into one at each call.
+        """
+        results = vars(self).setdefault(KEPT, {})
+        found: tuple[Any, list[np.ndarray], np.ndarray] | None = results.get("stack")
+        recording = autograd.is_grad_enabled()
+        if found is not None and found[0] is self.blocks:
+            _, arrays, stack = found
+            for block, array in zip(self.blocks, arrays, strict=True):
+                if block.array is not array or (recording and block.requires_grad):
+                    break
+            else:
+                return stack
+        arrays_now = plain_arrays(*self.blocks)
+        if arrays_now is None or arrays_now[0].ndim != 2 or len({array.shape for array in arrays_now}) > 1:
+            return None
+        behind = _array_of_parts(arrays_now)
+        if behind is None:
+            return np.concatenate(arrays_now).reshape(-1, *arrays_now[0].shape)
+        results["stack"] = self.blocks, arrays_now, behind
+        return behind
 
     def each_block(self, function: Callable[[Any], Any]) -> list[Any]:
         """Return what a function of matrices gives of each block, in order.
@@ -174,7 +206,7 @@ class BlockDiagonalTensor(StructuredTensor):
         if blocks is not None:
             return _joined(ops.matmul(blocks, _parted(columns, blocks)))
         parts = zip(self.slices, self.blocks, strict=True)
-        return self._stack([block @ columns[..., place, :] for place, block in parts], columns)
+        return self._one_below_the_other([block @ columns[..., place, :] for place, block in parts], columns)
 
     def solve_columns(self, columns: Tensor) -> Any:
         """Return the solution, block by block."""
@@ -186,15 +218,70 @@ class BlockDiagonalTensor(StructuredTensor):
         for place, block in zip(self.slices, self.blocks, strict=True):
             matrix = ops.astype(ops.broadcast_to(block, (*batch, *block.shape[-2:])), columns.dtype)
             solutions.append(linalg.solve(matrix, columns[..., place, :]))
-        return self._stack(solutions, columns)
+        return self._one_below_the_other(solutions, columns)
 
-    def _stack(self, parts: Sequence[Tensor], columns: Tensor) -> Any:
+    def times_array(self, x: np.ndarray) -> np.ndarray | None:
+        """Return the product with a vector or columns, of all blocks at once."""
+        stack = self._stack()
+        if stack is None or not _fit(stack, x):
+            return None
+        return np.matmul(stack, _parts(x, stack)).reshape(x.shape)
+
+    def array_times(self, x: np.ndarray) -> np.ndarray | None:
+        """Return the product of a vector with the matrix, of all blocks at once."""
+        stack = self._stack()
+        if stack is None or not _fit(stack, x) or x.ndim != 1:
+            return None
+        return np.matmul(x.reshape(len(stack), 1, -1), stack).reshape(x.shape)
+
+    def solve_array(self, x: np.ndarray) -> np.ndarray | None:
+        """Return the solution for a vector or columns, of all blocks at once."""
+        stack = self._stack()
+        if stack is None or not _fit(stack, x) or x.dtype.char not in "fdFD":
+            return None
+        try:
+            return np.linalg.solve(stack, _parts(x, stack)).reshape(x.shape)
+        except np.linalg.LinAlgError:
+            return None
+
+    def _one_below_the_other(self, parts: Sequence[Tensor], columns: Tensor) -> Any:
         batch = np.broadcast_shapes(self.shape[:-2], columns.shape[:-2])
         return ops.concat([ops.broadcast_to(part, (*batch, *part.shape[-2:])) for part in parts], axis=-2)
 
     @summarised
     def __repr__(self) -> str:
         return f"BlockDiagonalTensor([{cut(self.blocks)}])"
+
+
+def _array_of_parts(parts: Sequence[np.ndarray]) -> np.ndarray | None:
+    """Return the array whose items along a first axis are some arrays of one shape; None where they lie otherwise."""
+    first = parts[0]
+    owner = first
+    if first.base is not None:
+        owner = first.base
+    places = []
+    for part in parts:
+        if part.base is not owner and part is not owner:
+            return None
+        if part.strides != first.strides or part.dtype != first.dtype:
+            return None
+        places.append(part.__array_interface__["data"][0])
+    step = first.nbytes
+    if len(places) > 1:
+        step = places[1] - places[0]
+    if any(after - before != step for before, after in itertools.pairwise(places)):
+        return None
+    return np.lib.stride_tricks.as_strided(first, (len(parts), *first.shape), (step, *first.strides), writeable=False)
+
+
+def _fit(stack: np.ndarray, x: np.ndarray) -> bool:
+    """Return whether a vector or columns of an array have the rows of all blocks, and their dtype."""
+    return x.ndim in {1, 2} and x.shape[0] == stack.shape[0] * stack.shape[1] and x.dtype == stack.dtype and x.size > 0
+
+
+def _parts(x: np.ndarray, stack: np.ndarray) -> np.ndarray:
+    """Return a vector or columns by blocks, of shape (K, b, M)."""
+    return x.reshape(*stack.shape[:2], -1)
 
 
 def _parted(columns: Tensor, blocks: Tensor) -> Tensor:
@@ -279,4 +366,5 @@ def eigh_block_diagonal(x: BlockDiagonalTensor, /) -> Any:
 
 def _along(x: BlockDiagonalTensor, parts: Sequence[Any]) -> Any:
     """Return vectors that belong to the blocks, one after the other."""
-    return ops.concat([ops.broadcast_to(part, (*x.shape[:-2], part.shape[-1])) for part in parts], axis=-1)
+    batch = x.shape[:-2]  # of all blocks, which are asked for it once
+    return ops.concat([ops.broadcast_to(part, (*batch, part.shape[-1])) for part in parts], axis=-1)

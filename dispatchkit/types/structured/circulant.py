@@ -17,8 +17,18 @@ from dispatchkit.protocol.steps import decline
 from dispatchkit.tensor import Tensor
 from dispatchkit.tensor.printing import summarised
 from dispatchkit.types.levels import arguments, open_arguments
-from dispatchkit.types.rules import Number, all_finite, implements, implements_each, promote
+from dispatchkit.types.rules import (
+    Number,
+    all_finite,
+    array_of,
+    implements,
+    implements_each,
+    is_finite_array,
+    is_nonzero_array,
+    promote,
+)
 from dispatchkit.types.structured.base import StructuredTensor, floating, full_tensor
+from dispatchkit.types.structured.kept import kept
 
 SPREAD = "a Fourier transform spreads inf and nan over all elements"
 
@@ -98,6 +108,34 @@ class CirculantTensor(StructuredTensor):
     def times(self, columns: Tensor) -> Any:
         """Return the product with a tensor of shape (..., N, K)."""
         return convolve_columns(self, columns, self.column, self.column.shape[-1])
+
+    def times_array(self, x: np.ndarray) -> np.ndarray | None:
+        """Return the product with a vector of real numbers, by a spectrum that is kept."""
+        column = array_of(self.column)
+        if column is None or column.shape != x.shape or x.ndim != 1 or column.dtype != x.dtype:
+            return None
+        if x.dtype.char not in "fd" or not x.size:
+            return None
+        spectrum = kept(self, "spectrum", (column,), np.fft.rfft)
+        product = np.fft.irfft(np.fft.rfft(x) * spectrum, x.size)
+        if is_finite_array(product):
+            return product
+        return None
+
+    def solve_array(self, x: np.ndarray) -> np.ndarray | None:
+        """Return the solution for a vector of real numbers, by a spectrum that is kept."""
+        column = array_of(self.column)
+        if column is None or column.shape != x.shape or x.ndim != 1 or column.dtype != x.dtype:
+            return None
+        if x.dtype.char not in "fd" or not x.size:
+            return None
+        spectrum = kept(self, "spectrum", (column,), np.fft.rfft)
+        if not is_nonzero_array(spectrum) or not is_finite_array(spectrum):
+            return None
+        solution = np.fft.irfft(np.fft.rfft(x) / spectrum, x.size)
+        if is_finite_array(solution):
+            return solution
+        return None
 
     def solve_columns(self, columns: Tensor) -> Any:
         """Return the solution of the system with right-hand sides of shape (..., N, K)."""

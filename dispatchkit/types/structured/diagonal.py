@@ -14,7 +14,7 @@ from dispatchkit.protocol.instance import tensor_protocol
 from dispatchkit.protocol.steps import decline
 from dispatchkit.tensor import Tensor
 from dispatchkit.tensor.printing import format_number, summarised
-from dispatchkit.types.rules import axes_of, check_product, implements, implements_each
+from dispatchkit.types.rules import array_of, axes_of, check_product, implements, implements_each, is_nonzero_array
 from dispatchkit.types.structured.base import (
     StructuredTensor,
     as_tensor,
@@ -61,7 +61,8 @@ class DiagonalTensor(StructuredTensor):
     @property
     def shape(self) -> tuple[int, ...]:
         """Lengths of the axes: (..., n, n)."""
-        return (*self.values.shape, self.values.shape[-1])
+        shape = self.values.shape
+        return (*shape, shape[-1])
 
     dtype = property(attrgetter("values.dtype"), doc="Type of the elements.")
 
@@ -116,6 +117,26 @@ class DiagonalTensor(StructuredTensor):
         """Return a vector with its elements divided."""
         require_regular("solve", self, self.values)
         return x / self.values
+
+    def times_array(self, x: np.ndarray) -> np.ndarray | None:
+        """Return a vector with its elements scaled."""
+        values = array_of(self.values)
+        if values is None or values.shape != x.shape or x.ndim != 1 or values.dtype != x.dtype:
+            return None
+        product: np.ndarray = values * x
+        return product
+
+    array_times = times_array
+
+    def solve_array(self, x: np.ndarray) -> np.ndarray | None:
+        """Return a vector with its elements divided."""
+        values = array_of(self.values)
+        if values is None or values.shape != x.shape or x.ndim != 1 or values.dtype != x.dtype:
+            return None
+        if x.dtype.kind not in "fc" or not is_nonzero_array(values):
+            return None
+        quotient: np.ndarray = x / values
+        return quotient
 
     def principal(self, start: int, stop: int) -> DiagonalTensor:
         """Return the matrix of some of the rows and columns."""
@@ -309,6 +330,26 @@ class ScalarTensor(StructuredTensor):
     def solve_vector(self, x: Tensor) -> Any:
         """Return the solution of a system with one right-hand side."""
         return self.solve_columns(x)
+
+    def times_array(self, x: np.ndarray) -> np.ndarray | None:
+        """Return the product with a vector."""
+        value = array_of(self.value)
+        if value is None or x.shape != (self.n,) or value.dtype != x.dtype:
+            return None
+        product: np.ndarray = value * x
+        return product
+
+    array_times = times_array
+
+    def solve_array(self, x: np.ndarray) -> np.ndarray | None:
+        """Return the solution of a system with one right-hand side."""
+        value = array_of(self.value)
+        if value is None or x.shape != (self.n,) or value.dtype != x.dtype:
+            return None
+        if x.dtype.kind not in "fc" or not value:
+            return None
+        quotient: np.ndarray = x / value
+        return quotient
 
     def principal(self, start: int, stop: int) -> ScalarTensor:
         """Return the matrix of some of the rows and columns."""

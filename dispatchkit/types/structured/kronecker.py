@@ -11,13 +11,21 @@ from typing import Any
 import numpy as np
 
 from dispatchkit import linalg, ops
-from dispatchkit.declare.wrapping import holds
+from dispatchkit.declare.wrapping import holds, wrap_array
 from dispatchkit.protocol.instance import tensor_protocol
 from dispatchkit.protocol.steps import decline
 from dispatchkit.tensor import Tensor
 from dispatchkit.tensor.conversion import dense_form
 from dispatchkit.tensor.printing import cut, summarised
-from dispatchkit.types.rules import ORDER_MATTERS, all_finite, axes_of, implements, implements_each
+from dispatchkit.types.rules import (
+    ORDER_MATTERS,
+    all_finite,
+    axes_of,
+    implements,
+    implements_each,
+    is_finite_array,
+    plain_arrays,
+)
 from dispatchkit.types.structured.base import NO_MATRIX, StructuredTensor, in_one_dtype, product_of_elements
 from dispatchkit.types.structured.permutation import in_order
 
@@ -133,9 +141,72 @@ class KroneckerTensor(StructuredTensor):
             return decline(ORDER_MATTERS)
         return _one_by_one(self.factors, columns, linalg.solve)
 
+    def times_array(self, x: np.ndarray) -> np.ndarray | None:
+        """Return the product with a vector."""
+        factors = self._arrays()
+        if factors is None or not _of_grid(factors, x, -1):
+            return None
+        return _on_grid(factors, x)
+
+    def array_times(self, x: np.ndarray) -> np.ndarray | None:
+        """Return the product of a vector with the matrix."""
+        factors = self._arrays()
+        if factors is None or not _of_grid(factors, x, -2):
+            return None
+        return _on_grid([factor.T for factor in factors], x)
+
+    def solve_array(self, x: np.ndarray) -> np.ndarray | None:
+        """Return the solution for a vector, by the systems of the factors."""
+        factors = self._arrays()
+        if factors is None or not _of_grid(factors, x, -1) or any(f.shape[0] != f.shape[1] for f in factors):
+            return None
+        if x.dtype.char not in "fdFD" or not all(map(is_finite_array, (x, *factors))):
+            return None
+        try:
+            for factor in factors:
+                rows = x.reshape(factor.shape[0], -1)
+                x = np.linalg.solve(factor, rows).T
+        except np.linalg.LinAlgError:
+            return None
+        return x.reshape(-1)
+
+    def _arrays(self) -> list[np.ndarray] | None:
+        """Return the factors as arrays that nothing differentiates; None where some are none, or have batches."""
+        arrays = plain_arrays(*self.factors)
+        if arrays is None or any(array.ndim != 2 for array in arrays):
+            return None
+        return arrays
+
     @summarised
     def __repr__(self) -> str:
         return f"KroneckerTensor({cut(self.factors)})"
+
+
+def _of_grid(factors: list[np.ndarray], x: np.ndarray, axis: int) -> bool:
+    """Return whether a vector has a grid of elements, with the lengths of an axis of the factors, and their dtype."""
+    count = math.prod([factor.shape[axis] for factor in factors])
+    return x.ndim == 1 and x.size == count > 0 and x.dtype == factors[0].dtype and x.dtype.kind in "fc"
+
+
+def _on_grid(factors: list[np.ndarray], x: np.ndarray) -> np.ndarray | None:
+    """Return a vector, as a grid, with each axis multiplied by a factor; None where the result is not finite.
+
+    Zeros of a structure are not multiplied by inf or nan, and whether there are any the finite result shows.
+    """
+    left = 1
+    for factor in factors:
+        rows, length = factor.shape
+        right = x.size // (left * length)
+        if right == 1:
+            x = x.reshape(left, length) @ factor.T
+        elif left == 1:
+            x = factor @ x.reshape(length, right)
+        else:
+            x = factor @ x.reshape(left, length, right)
+        left *= rows
+    if is_finite_array(x):
+        return x.reshape(-1)
+    return None
 
 
 def _kron(x1: Tensor, x2: Tensor) -> Any:
@@ -267,6 +338,20 @@ def diagonal_kronecker(x: KroneckerTensor, /, *, offset: int = 0) -> Any:
     return products_of([linalg.diagonal(f) for f in x.factors])
 
 
+@implements(linalg.trace)
+def trace_kronecker(x: KroneckerTensor, /, *, offset: int = 0, dtype: Any = None) -> Any:
+    if offset or dtype is not None or not _square(x):
+        return decline("only the main diagonal is that of the factors")
+    arrays = x._arrays()
+    if arrays is not None and arrays[0].dtype.kind in "fc":
+        trace = wrap_array(Tensor, np.asarray(math.prod([array.trace() for array in arrays])))
+    else:
+        trace = math.prod(linalg.trace(f) for f in x.factors)
+    if all_finite(trace):
+        return trace
+    return decline(ORDER_MATTERS)
+
+
 @implements(linalg.inv)
 def inv_kronecker(x: KroneckerTensor, /) -> Any:
     if 0 in x.shape:
@@ -280,10 +365,26 @@ def inv_kronecker(x: KroneckerTensor, /) -> Any:
 def slogdet_kronecker(x: KroneckerTensor, /) -> Any:
     if not _square(x) or not is_finite(x) or not x.shape[-1]:
         return decline("some factor is not square or finite")
+    arrays = x._arrays()
+    if arrays is not None and arrays[0].dtype.char in "fd":
+        return _slogdet_of_arrays(arrays)
     results = [linalg.slogdet(f) for f in x.factors]
     powers = [x.shape[-1] // f.shape[-1] for f in x.factors]
     sign = math.prod(f.sign**power for f, power in zip(results, powers, strict=True))
     return linalg.SlogdetResult(sign, sum(f.logabsdet * power for f, power in zip(results, powers, strict=True)))
+
+
+def _slogdet_of_arrays(factors: list[np.ndarray]) -> Any:
+    """Return what `slogdet` gives for square factors of real numbers."""
+    rows = math.prod([len(factor) for factor in factors])
+    sign, logarithm = 1.0, 0.0
+    for factor in factors:
+        of_factor = np.linalg.slogdet(factor)
+        power = rows // len(factor)
+        sign *= of_factor.sign**power
+        logarithm += of_factor.logabsdet * power
+    dtype = factors[0].dtype
+    return linalg.SlogdetResult(*[wrap_array(Tensor, np.array(part, dtype)) for part in (sign, logarithm)])
 
 
 @implements(linalg.det)

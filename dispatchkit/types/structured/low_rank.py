@@ -2,25 +2,36 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
 
 from dispatchkit import linalg, ops
-from dispatchkit.declare.wrapping import holds
+from dispatchkit.declare.wrapping import holds, wrap_array
 from dispatchkit.graph.recording import no_grad
 from dispatchkit.protocol.instance import tensor_protocol
 from dispatchkit.protocol.steps import decline
 from dispatchkit.tensor import Tensor
 from dispatchkit.tensor.printing import summarised
-from dispatchkit.types.rules import ORDER_MATTERS, all_finite, bind_rule, check_product, enter, plain_arrays, promote
+from dispatchkit.types.rules import (
+    ORDER_MATTERS,
+    all_finite,
+    bind_rule,
+    check_product,
+    enter,
+    is_finite_array,
+    is_plain,
+    plain_arrays,
+    promote,
+)
 from dispatchkit.types.structured.banded import BandedTensor
 from dispatchkit.types.structured.base import (
     SINGULAR,
     StructuredTensor,
     det_by_logarithm,
     floating,
+    held_arrays,
     in_one_dtype,
     same_size,
     wants_derivative,
@@ -28,6 +39,7 @@ from dispatchkit.types.structured.base import (
 from dispatchkit.types.structured.block_diagonal import BlockDiagonalTensor
 from dispatchkit.types.structured.circulant import CirculantTensor
 from dispatchkit.types.structured.diagonal import DiagonalTensor, ScalarTensor
+from dispatchkit.types.structured.kept import kept
 from dispatchkit.types.structured.kronecker import KroneckerTensor
 from dispatchkit.types.structured.lazy import ProductTensor, SumTensor
 from dispatchkit.types.structured.permutation import PermutationTensor
@@ -128,6 +140,26 @@ class LowRankTensor(StructuredTensor):
         """Return the product of a tensor of shape (..., K, M) with the matrix."""
         return _finite(ops.matmul(ops.matmul(rows, self.left), self.right))
 
+    def times_array(self, x: np.ndarray) -> np.ndarray | None:
+        """Return the product with a vector or columns."""
+        arrays = plain_arrays(self.left, self.right)
+        if arrays is None or not _fit(arrays, x) or x.shape[0] != arrays[1].shape[1]:
+            return None
+        product: np.ndarray = arrays[0] @ (arrays[1] @ x)
+        if is_finite_array(product):
+            return product
+        return None
+
+    def array_times(self, x: np.ndarray) -> np.ndarray | None:
+        """Return the product of a vector with the matrix."""
+        arrays = plain_arrays(self.left, self.right)
+        if arrays is None or not _fit(arrays, x) or x.ndim != 1 or x.size != arrays[0].shape[0]:
+            return None
+        product: np.ndarray = x @ arrays[0] @ arrays[1]
+        if is_finite_array(product):
+            return product
+        return None
+
     def principal(self, start: int, stop: int) -> LowRankTensor:
         """Return the square submatrix of the rows and columns `start` to `stop`."""
         return LowRankTensor(self.left[..., start:stop, :], self.right[..., start:stop])
@@ -135,6 +167,12 @@ class LowRankTensor(StructuredTensor):
     @summarised
     def __repr__(self) -> str:
         return f"LowRankTensor(left={self.left!r}, right={self.right!r})"
+
+
+def _fit(factors: Sequence[np.ndarray], x: np.ndarray) -> bool:
+    """Return whether factors are those of one matrix of floating-point numbers, and an array is of their dtype."""
+    left, right = factors
+    return left.ndim == right.ndim == 2 and x.ndim in {1, 2} and x.dtype == left.dtype and x.dtype.kind in "fc"
 
 
 def _finite(product: Tensor) -> Any:
@@ -162,9 +200,12 @@ def _in_one_batch(*tensors: Tensor) -> list[Tensor]:
 @implements(linalg.trace)
 def trace_low_rank(x: LowRankTensor, /, *, offset: int = 0, dtype: Any = None) -> Any:
     arrays = plain_arrays(x.left, x.right)
-    if arrays is None or offset or dtype is not None or x.shape[-1] != x.shape[-2]:
+    if arrays is None or offset or dtype is not None or arrays[0].shape[-2] != arrays[1].shape[-1]:
         return decline("a sum of the elements of a diagonal")
-    return ops.asarray(np.einsum("...ij,...ji->...", *arrays))
+    formula = "...ij,...ji->..."
+    if arrays[0].ndim == arrays[1].ndim == 2:
+        formula = "ij,ji->"
+    return wrap_array(Tensor, np.asarray(np.einsum(formula, *arrays)))
 
 
 @implements(ops.add)
@@ -319,6 +360,53 @@ class LowRankUpdateTensor(StructuredTensor):
         if update is NotImplemented:
             return update
         return ops.matmul(rows, self.base) + update
+
+    def times_array(self, x: np.ndarray) -> np.ndarray | None:
+        """Return the product with a vector or columns."""
+        based = self.base.times_array(x)
+        if based is None:
+            return None
+        updated = self.update.times_array(x)
+        if updated is None or based.shape != updated.shape:
+            return None
+        return based + updated
+
+    def solve_array(self, x: np.ndarray) -> np.ndarray | None:
+        """Return the solution for a vector by factors that are kept; None where it is not stable at once."""
+        factors = plain_arrays(self.update.left, self.update.right)
+        of_base = held_arrays(self.base)
+        if factors is None or of_base is None or not _fit(factors, x) or x.ndim != 1 or x.dtype.char not in "fd":
+            return None
+        direct = self.base.solve_array(x)
+        if direct is None:
+            return None
+        try:
+            spread, inverse, size = kept(self, "factors", (*factors, *of_base), self._factors)
+        except np.linalg.LinAlgError:
+            return None
+        solution: np.ndarray = direct - spread @ (inverse @ (factors[1] @ direct))
+        based, updated = self.base.times_array(solution), self.update.times_array(solution)
+        if based is None or updated is None:
+            return None
+        residual = np.linalg.norm(x - based - updated)
+        size = size * np.linalg.norm(solution) + np.linalg.norm(based) + np.linalg.norm(x)
+        if residual <= np.finfo(x.dtype).eps * size:
+            return solution
+        return None
+
+    def _factors(self, left: np.ndarray, right: np.ndarray, *of_base: np.ndarray) -> tuple[Any, Any, Any]:
+        """Return the solution of the base for the left factor, the inverse of the capacity, and the update's size.
+
+        Raises
+        ------
+        numpy.linalg.LinAlgError : if the formula cannot be used
+        """
+        spread = _spread(self)
+        if spread is NotImplemented or not is_plain(spread):
+            raise np.linalg.LinAlgError("the base has no inverse")
+        capacity = right @ spread.array + np.eye(right.shape[0], dtype=right.dtype)
+        size = np.linalg.norm(left) * np.linalg.norm(right)
+        return spread.array, np.linalg.inv(capacity), size
 
     def solve_columns(self, columns: Tensor) -> Any:
         """Return the solution of the system with right-hand sides of shape (..., N, K)."""

@@ -13,9 +13,18 @@ from dispatchkit.protocol.instance import tensor_protocol
 from dispatchkit.protocol.steps import decline
 from dispatchkit.tensor import Tensor
 from dispatchkit.tensor.printing import cut, summarised
-from dispatchkit.types.rules import Number, check_product, implements, implements_each, plain_arrays, promote
+from dispatchkit.types.rules import (
+    Number,
+    array_of,
+    check_product,
+    implements,
+    implements_each,
+    plain_arrays,
+    promote,
+)
 from dispatchkit.types.structured.base import StructuredTensor, as_tensor, floating, require_finite, same_size
 from dispatchkit.types.structured.diagonal import DiagonalTensor, ScalarTensor
+from dispatchkit.types.structured.kept import kept
 from dispatchkit.types.structured.lazy import ProductTensor
 
 
@@ -124,12 +133,41 @@ class PermutationTensor(StructuredTensor):
 
     vector_times = solve_vector
 
+    def times_array(self, x: np.ndarray) -> np.ndarray | None:
+        """Return a vector with its elements permuted."""
+        permutation = array_of(self.permutation)
+        if permutation is None or permutation.shape != x.shape or x.ndim != 1 or x.dtype != self.dtype:
+            return None
+        permuted: np.ndarray = x[permutation]
+        return permuted
+
+    def array_times(self, x: np.ndarray) -> np.ndarray | None:
+        """Return a vector with its elements permuted back."""
+        permutation = array_of(self.permutation)
+        if permutation is None or permutation.shape != x.shape or x.ndim != 1 or x.dtype != self.dtype:
+            return None
+        if x.size > MANY:
+            permuted: np.ndarray = x[kept(self, "inverse", (permutation,), _inverse)]
+            return permuted
+        result = np.empty(x.shape, x.dtype)
+        result[permutation] = x
+        return result
+
+    def solve_array(self, x: np.ndarray) -> np.ndarray | None:
+        """Return a vector with its elements permuted back."""
+        if x.dtype.kind in "fc":
+            return self.array_times(x)
+        return None
+
     @summarised
     def __repr__(self) -> str:
         dtype = ""
         if self.dtype != np.float64:
             dtype = f", dtype={self.dtype}"
         return f"PermutationTensor([{cut(self.permutation.tolist())}]{dtype})"
+
+
+MANY = 1_000  # elements, of which reading by a kept inverse takes less than writing by the permutation
 
 
 def _permutation(permutation: Tensor, dtype: Any) -> PermutationTensor:
@@ -144,9 +182,13 @@ def inverse_of(permutation: Tensor) -> Tensor:
     arrays = plain_arrays(permutation)
     if arrays is None or permutation.ndim > 1:
         return ops.argsort(permutation, axis=-1)
-    inverse = np.empty_like(arrays[0])
-    inverse[arrays[0]] = np.arange(inverse.size, dtype=inverse.dtype)
-    return ops.asarray(inverse)
+    return ops.asarray(_inverse(arrays[0]))
+
+
+def _inverse(permutation: np.ndarray) -> np.ndarray:
+    inverse = np.empty_like(permutation)
+    inverse[permutation] = np.arange(inverse.size, dtype=inverse.dtype)
+    return inverse
 
 
 def _take(x: Tensor, permutation: Tensor, axis: int) -> Tensor:

@@ -8,9 +8,10 @@ from typing import Any
 import numpy as np
 
 from dispatchkit import linalg, ops
+from dispatchkit.declare.wrapping import wrap_array
 from dispatchkit.protocol.steps import decline
 from dispatchkit.tensor import Tensor
-from dispatchkit.types.rules import axes_of, axis_of, check_product, implements, plain_arrays, promote
+from dispatchkit.types.rules import array_of, axes_of, axis_of, check_product, implements, plain_arrays, promote
 from dispatchkit.types.structured.banded import BandedTensor, is_hermitian
 from dispatchkit.types.structured.base import NO_MATRIX, StructuredTensor, check_system, floating, with_dtype
 from dispatchkit.types.structured.systems import scipy_module
@@ -20,6 +21,11 @@ from dispatchkit.types.structured.systems import scipy_module
 
 @implements(ops.matmul)
 def matmul_structured_tensor(x1: StructuredTensor, x2: Tensor, /) -> Any:
+    array = array_of(x2)
+    if array is not None:
+        product = x1.times_array(array)
+        if product is not None:
+            return wrap_array(Tensor, product)
     check_product(x1.shape, x2.shape)
     if x1.dtype != x2.dtype:
         x2 = promote(x2, x1.dtype)
@@ -33,6 +39,11 @@ def matmul_structured_tensor(x1: StructuredTensor, x2: Tensor, /) -> Any:
 
 @implements(ops.matmul)
 def matmul_tensor_structured(x1: Tensor, x2: StructuredTensor, /) -> Any:
+    array = array_of(x1)
+    if array is not None:
+        product = x2.array_times(array)
+        if product is not None:
+            return wrap_array(Tensor, product)
     check_product(x1.shape, x2.shape)
     if x1.dtype != x2.dtype:
         x1 = promote(x1, x2.dtype)
@@ -46,6 +57,11 @@ def matmul_tensor_structured(x1: Tensor, x2: StructuredTensor, /) -> Any:
 
 @implements(linalg.solve)
 def solve_structured_tensor(x1: StructuredTensor, x2: Tensor, /) -> Any:
+    array = array_of(x2)
+    if array is not None:
+        solution = x1.solve_array(array)
+        if solution is not None:
+            return wrap_array(Tensor, solution)
     check_system(x1.shape, x2.shape)
     if x1.dtype != x2.dtype or x1.dtype.kind in "biu":
         dtype = _dtype_of_solution(x1, x2)

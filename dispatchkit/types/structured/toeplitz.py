@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import cache
 from typing import Any
 
 import numpy as np
@@ -15,7 +16,7 @@ from dispatchkit.protocol.steps import decline
 from dispatchkit.tensor import Tensor
 from dispatchkit.tensor.printing import summarised
 from dispatchkit.types.levels import arguments, open_arguments
-from dispatchkit.types.rules import bind_rule, enter, implements
+from dispatchkit.types.rules import bind_rule, enter, implements, is_finite_array
 from dispatchkit.types.structured.base import StructuredTensor, det_by_logarithm, in_one_dtype
 from dispatchkit.types.structured.circulant import CirculantTensor, convolve_columns, fit_elementwise
 from dispatchkit.types.structured.diagonal import ScalarTensor
@@ -23,6 +24,7 @@ from dispatchkit.types.structured.lazy import implement_lazy_inverse
 from dispatchkit.types.structured.systems import log_determinant, solution
 
 
+@cache
 def fast_length(least: int) -> int:
     """Return a length at which Fourier transforms are fast: a product of twos and a few threes and fives."""
     return min(odd << max(-(-least // odd) - 1, 0).bit_length() for odd in (1, 3, 5, 9, 15, 25, 27, 45, 75))
@@ -111,7 +113,7 @@ def solve_columns(column: Any, row: Any, b: Any) -> Any:
     column, row, b = (np.asarray(x, dtype) for x in (column, row, b))
     if not b.size:
         return b.copy()
-    if not all(np.isfinite(x).all() for x in (column, row, b)):
+    if not all(map(is_finite_array, (column, row, b))):
         raise np.linalg.LinAlgError("the matrix or the right-hand side holds inf or nan")
     times = _Product(column, row)
 

@@ -15,7 +15,16 @@ from dispatchkit.protocol.instance import tensor_protocol
 from dispatchkit.protocol.steps import decline
 from dispatchkit.tensor import Tensor
 from dispatchkit.tensor.printing import summarised
-from dispatchkit.types.rules import all_finite, check_product, implements, plain_arrays, promote
+from dispatchkit.types.rules import (
+    all_finite,
+    array_of,
+    check_product,
+    implements,
+    is_finite_array,
+    is_nonzero_array,
+    plain_arrays,
+    promote,
+)
 from dispatchkit.types.structured.base import (
     StructuredTensor,
     as_tensor,
@@ -104,6 +113,9 @@ class TriangularTensor(StructuredTensor):
         if self.upper != other.upper:
             return decline("the triangles are of different sides")
         if function in LINEAR:
+            both = _both_sides(function, self, other)
+            if both is not None:
+                return TriangularTensor(both, self.upper)
             return TriangularTensor(function(self._free_of_warnings(), other._free_of_warnings()), self.upper)
         return TriangularTensor(function(self.elements, other.elements), self.upper)
 
@@ -132,12 +144,20 @@ class TriangularTensor(StructuredTensor):
             return ops.asarray(_product(arrays[0], arrays[1], self.upper))
         return ops.matmul(self.elements, columns)
 
-    def times_vector(self, x: Tensor) -> Any:
-        """Return the product with a vector."""
-        arrays = plain_arrays(self.data, x)
-        if arrays is not None and self.data.ndim == 2 and all_finite(x):
-            return ops.asarray(_product(arrays[0], arrays[1], self.upper))
-        return super().times_vector(x)
+    def times_array(self, x: np.ndarray) -> np.ndarray | None:
+        """Return the product with a vector or a few columns."""
+        triangle = array_of(self.data)
+        if triangle is None or triangle.ndim != 2 or x.ndim not in {1, 2} or x.shape[0] != triangle.shape[0]:
+            return None
+        if x.dtype != triangle.dtype or (x.ndim == 2 and x.shape[1] > FEW) or not x.size:
+            return None
+        if not is_finite_array(x):
+            return None
+        if is_nonzero_array(x):  # BLAS passes over products with 0, also those of inf and nan
+            product = _product_by_blas(triangle, x, self.upper)
+            if product is not None:
+                return product
+        return _product(triangle, x, self.upper)
 
     def times_from_left(self, rows: Tensor) -> Tensor:
         """Return the product of a tensor with the matrix."""
@@ -166,6 +186,24 @@ FEW = 16  # columns, of which a product takes less than what is written to make 
 ROWS = 128  # of a block on the diagonal, whose other side is made zero
 
 
+def _both_sides(function: Any, x1: TriangularTensor, x2: TriangularTensor) -> Tensor | None:
+    """Return a linear function of both sides of triangles, of NumPy's arrays; None where there is something to warn of.
+
+    What is wrong may lie on the side that is not read.
+    """
+    arrays = plain_arrays(x1.data, x2.data)
+    if arrays is None:
+        return None
+    on_arrays: np.ufunc = np.subtract
+    if function is ops.add:
+        on_arrays = np.add
+    try:
+        with np.errstate(all="raise"):
+            return ops.asarray(on_arrays(*arrays))
+    except FloatingPointError:
+        return None
+
+
 def _product(triangle: np.ndarray, x: np.ndarray, upper: bool) -> np.ndarray:
     """Return the product of one triangle with a vector or columns, by blocks of rows; the other side is not read."""
     n = triangle.shape[0]
@@ -180,6 +218,33 @@ def _product(triangle: np.ndarray, x: np.ndarray, upper: bool) -> np.ndarray:
         if beside.start < beside.stop:
             result[rows] += triangle[rows, beside] @ x[beside]
     return result
+
+
+def _product_by_blas(triangle: np.ndarray, x: np.ndarray, upper: bool) -> np.ndarray | None:
+    """Return the product of one triangle with a vector or columns; None where BLAS has none for it."""
+    functions = _blas(x.dtype.char)
+    if functions is None or not triangle.flags.c_contiguous:
+        return None
+    of_vector, of_columns = functions
+    # In the order of BLAS the array is its transpose, and columns are rows.
+    product: np.ndarray
+    if x.ndim == 1:
+        product = of_vector(triangle.T, x, lower=upper, trans=1)
+        return product
+    product = of_columns(1.0, triangle.T, x.T, side=1, lower=upper)
+    return product.T
+
+
+@lru_cache(maxsize=8)
+def _blas(kind: str) -> tuple[Any, Any] | None:
+    """Return the functions of BLAS that multiply triangles by vectors and by columns; None where there are none."""
+    if kind not in "fdFD":
+        return None
+    try:
+        functions = scipy_module("linalg", "matmul").get_blas_funcs(("trmv", "trmm"), dtype=kind)
+    except ImportError:
+        return None
+    return tuple(functions)
 
 
 @lru_cache(maxsize=16)
@@ -259,6 +324,13 @@ def inv_triangular(x: TriangularTensor, /) -> TriangularTensor:
     require_regular("inv", x, linalg.diagonal(x.data))
     unit = ops.eye(x.shape[-1], dtype=floating(x.data).dtype)
     return TriangularTensor(x.solve_columns(unit), x.upper)
+
+
+@implements(linalg.diagonal)
+def diagonal_triangular(x: TriangularTensor, /, *, offset: int = 0) -> Any:
+    if offset:
+        return decline("a part of it may lie on the other side")
+    return linalg.diagonal(x.data)
 
 
 implements(linalg.det, TriangularTensor)(det_by_diagonal)

@@ -11,7 +11,16 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable, Iterator, Sequence
 
-from . import exponents, exponents_wrappers, indexing, lines_of_code, structured, structured_peers, type_peers
+from . import (
+    exponents,
+    exponents_wrappers,
+    indexing,
+    lines_of_code,
+    structured,
+    structured_calls,
+    structured_peers,
+    type_peers,
+)
 
 __all__: list[str] = []
 
@@ -27,6 +36,7 @@ SECTIONS: dict[str, Callable[[], Iterator[str]]] = {
     "Exponents: structured matrices": structured.lines,
     "Exponents: other types": fitted,
     "Other libraries: structured matrices": structured_peers.lines,
+    "Single calls: structured matrices": structured_calls.lines,
     "Other libraries: other types": type_peers.lines,
     "Other libraries: indexing and shape": indexing.lines,
     "Lines of code": lines_of_code.lines,

@@ -165,12 +165,13 @@ ROWS = (
 )
 
 
-def ratio(ours: Side, theirs: Side, repeats: int = 15) -> tuple[float, float]:
-    """Return the seconds of both sides, by turns."""
+def ratio(ours: Side, theirs: Side, repeats: int = 15, seconds: float = 0.02) -> tuple[float, float]:
+    """Return the seconds of both sides, by turns of about some seconds each; fewer of what takes much longer."""
     timers = [ours.timer(), theirs.timer()]
-    counts = [max(1, int(0.02 / max(timer.timeit(1), 1e-7))) for timer in timers]
+    counts = [max(1, int(seconds / max(timer.timeit(1), 1e-7))) for timer in timers]
     best = [float("inf"), float("inf")]
-    for _ in range(repeats):
+    calls = sum(count * timer.timeit(1) for count, timer in zip(counts, timers, strict=True))
+    for _ in range(max(3, min(repeats, int(repeats * seconds * 4 / calls)))):
         for i, timer in enumerate(timers):
             best[i] = min(best[i], timer.timeit(counts[i]) / counts[i])
     return best[0], best[1]

@@ -6,3 +6,9 @@ that between the two largest sizes. Arrays that outgrow the caches take more tim
 which is no fault of what computes them: what is linear is held against the exponent of sums and products of plain
 arrays in the same run.
 """
+
+import os
+
+# Before anything loads NumPy: the time of the processor is that of all threads.
+for _variable in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "VECLIB_MAXIMUM_THREADS"):
+    os.environ[_variable] = "1"

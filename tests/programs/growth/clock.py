@@ -4,19 +4,30 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from time import process_time
 
-__all__ = ["ALLOWED", "exponent", "least_seconds"]
+__all__ = ["ALLOWED", "Slope", "exponent", "least_seconds", "slope"]
 
 # What an exponent may be above theory: logarithms, caches that are outgrown, and noise.
 ALLOWED = 0.15
 BUDGET, LONGEST, ROUNDS = 0.01, 0.2, 3  # seconds of repeats, and of the last call that is tried
+Make = Callable[[int], Callable[[], object]]
 
 
-def least_seconds(work: Callable[[], object]) -> float:
+@dataclass(frozen=True)
+class Slope:
+    """An exponent between two sizes."""
+
+    exponent: float
+    smaller: int
+    larger: int
+
+
+def least_seconds(work: Callable[[], object], budget: float = BUDGET) -> float:
     """Return the least time of some calls: two, and more while the time lasts."""
     best, spent, calls = math.inf, 0.0, 0
-    while calls < 2 or (spent < BUDGET and calls < 500):
+    while calls < 2 or (spent < budget and calls < 500):
         start = process_time()
         work()
         seconds = process_time() - start
@@ -24,7 +35,7 @@ def least_seconds(work: Callable[[], object]) -> float:
     return best
 
 
-def exponent(make: Callable[[int], Callable[[], object]], sizes: Sequence[int]) -> float:
+def exponent(make: Make, sizes: Sequence[int]) -> float:
     """Return the exponent of the size in the time of what `make` gives, between the largest sizes that are reached.
 
     Parameters
@@ -46,3 +57,50 @@ def exponent(make: Callable[[int], Callable[[], object]], sizes: Sequence[int]) 
             times[place] = min(times[place], least_seconds(work))
     *_, before, last = zip(sizes, times, strict=False)
     return math.log(last[1] / before[1]) / math.log(last[0] / before[0])
+
+
+def slope(make: Make, sizes: Sequence[int], expected: Callable[[int, int], float], longest: float) -> Slope | None:
+    """Return the exponent between the largest size that a call is not too slow for, and one of at most a tenth.
+
+    It is measured by turns again, a few times, while it is above what is expected.
+
+    Parameters
+    ----------
+    make : returns the work of a size
+    sizes : in order; each is tried only if the call will probably not take longer than `longest`
+    expected : returns what the exponent between two sizes may be
+    longest : seconds of a call, and of all calls of a size
+
+    Returns
+    -------
+    Slope
+        None where no two sizes are reached.
+    """
+    works: list[Callable[[], object]] = []
+    times: list[float] = []
+    for n in sizes:
+        if times and _foreseen(sizes, times) > longest:
+            break
+        works.append(make(n))
+        times.append(least_seconds(works[-1], longest / 20))
+    last = len(times) - 1
+    first = max([place for place in range(last) if 10 * sizes[place] <= sizes[last]], default=last - 1)
+    if first < 0:
+        return None
+    smaller, larger = sizes[first], sizes[last]
+    for _ in range(2 * ROUNDS):
+        found = math.log(times[last] / times[first]) / math.log(larger / smaller)
+        if found <= expected(smaller, larger):
+            break
+        for place in (first, last):
+            times[place] = min(times[place], least_seconds(works[place], longest / 5))
+    return Slope(found, smaller, larger)
+
+
+def _foreseen(sizes: Sequence[int], times: Sequence[float]) -> float:
+    """Return about how long a call of the next size takes, if the times go on growing as they do; at first by n²."""
+    last = len(times) - 1
+    growth = 2.0
+    if last:
+        growth = max(1.0, math.log(times[last] / times[last - 1]) / math.log(sizes[last] / sizes[last - 1]))
+    return float(times[last] * (sizes[last + 1] / sizes[last]) ** growth)

@@ -122,6 +122,11 @@ def blocks_on_a_diagonal(n: int) -> Work:
     return lambda: x @ dk.ones(2 * n)
 
 
+def eigenvalues_of_blocks(n: int) -> Work:
+    x = types.BlockDiagonalTensor([np.eye(2)] * n)
+    return lambda: dk.linalg.eigvalsh(x)
+
+
 SERIES: dict[str, tuple[Callable[[int], Work], tuple[int, ...]]] = {
     "nodes of a chain, forward and backward": (nodes_of_a_chain, MANY),
     "branches that end at leaves, backward": (branches_that_end_at_leaves, MANY),
@@ -133,6 +138,7 @@ SERIES: dict[str, tuple[Callable[[int], Work], tuple[int, ...]]] = {
     "wrappers around each other": (wrappers_around_each_other, (5, 10, 20)),
     "fields of a type, differentiated": (fields_of_a_type, (10, 40, 160)),
     "blocks on a diagonal": (blocks_on_a_diagonal, MANY),
+    "blocks on a diagonal, eigenvalues": (eigenvalues_of_blocks, MANY),
 }
 
 

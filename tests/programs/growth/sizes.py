@@ -16,12 +16,13 @@ from dispatchkit import types
 from dispatchkit.protocol.instance import tensor_protocol
 from dispatchkit.protocol.kinds import CreationKind
 
-from .clock import ALLOWED, exponent
+from .clock import ALLOWED, Slope, exponent, slope
 
 __all__ = ["SUBJECTS", "Subject", "lines"]
 
-WIDE = (1_000, 30_000, 1_000_000)
-SHORT = (1_000, 10_000, 100_000)
+WIDE = (300, 1_000, 3_000, 10_000, 30_000, 100_000, 300_000, 1_000_000)
+SHORT = WIDE[:-2]
+LONGEST = 0.1  # seconds of a call, with which the sizes of an operation end
 # What a call may raise that has no answer here: it is left out.
 NO_ANSWER = (TypeError, ValueError, IndexError, RuntimeError, ArithmeticError, np.linalg.LinAlgError, dk.DensifyError)
 RANK, ENTRIES, BLOCK = 8, 10, 20
@@ -37,12 +38,16 @@ class Subject:
     sizes : in order
     theory : the exponent of most operations
     others : the exponents of single operations, by their names
+    numbers : how many numbers there are for each of n, which decides whether they fit into the caches
+    scattered : whether operations read memory out of order
     """
 
     make: Callable[[int], object]
     sizes: tuple[int, ...] = WIDE
     theory: float = 1.0
     others: dict[str, float] = field(default_factory=dict)
+    numbers: int = 1
+    scattered: bool = False
 
 
 def numbers(n: int) -> np.ndarray:
@@ -83,44 +88,82 @@ def triangle(n: int) -> object:
     return types.TriangularTensor(numbers(side * side).reshape(side, side) + side * np.eye(side))
 
 
+# Results of n² elements, of vectors.
+FILLED = dict.fromkeys(("outer", "kron", "diag", "diagflat", "vander"), 2.0)
+# n log n, which has this exponent from 30,000 to 300,000.
+SORTED = dict.fromkeys(("sort", "argsort", "unique_all", "unique_values", "unique_inverse", "unique_counts"), 1.09)
 # What decompositions take that fill the matrix, or whose results are dense.
 SQUARES = dict.fromkeys(("eigh", "eigvalsh", "svd", "svdvals", "qr", "pinv", "outer", "matrix_norm"), 2.0)
 LEVINSON = {"slogdet": 2.0, "det": 2.0, "solve(x, v)": 2.0}
 # A matrix of n numbers has sqrt(n) rows: products of two take n**1.5.
-OF_SQUARE = dict.fromkeys(("matmul", "inv", "eigh", "eigvalsh", "svd", "svdvals", "matrix_norm", "cholesky", "qr"), 1.5)
+OF_SQUARE = dict.fromkeys(
+    (
+        *("matmul", "mm", "solve", "inv", "matrix_power", "eigh", "eigvalsh", "svd", "svdvals", "matrix_norm"),
+        *("cholesky", "qr"),
+    ),
+    1.5,
+)
+OF_GRID = OF_SQUARE | dict.fromkeys(("x @ v", "v @ x", "solve(x, v)", "det", "slogdet"), 1.5)
+# Whose results depend on all elements, each by all sources.
+BY_ALL_SOURCES = dict.fromkeys(
+    (
+        *(
+            "fft",
+            "ifft",
+            "fftn",
+            "ifftn",
+            "rfft",
+            "rfftn",
+            "irfft",
+            "irfftn",
+            "hfft",
+            "ihfft",
+            "softmax",
+            "log_softmax",
+        ),
+        *("cumulative_sum", "cumulative_prod", "logcumsumexp", "cummax", "cummin", "diff", "trapezoid", "glu"),
+        *("unique_values", "unique_all", "unique_inverse", "unique_counts"),
+    ),
+    2.0,
+)
+# Fourier transforms of length 2(n - 1), whose largest prime factor differs from size to size.
+LEFT_OUT = {"irfft", "irfftn", "hfft"}
 
 SUBJECTS: dict[str, Subject] = {
     "MaskedTensor": Subject(lambda n: types.MaskedTensor(numbers(n), np.arange(n) % 3 > 0)),
     "NamedTensor": Subject(lambda n: types.NamedTensor(numbers(n), ("time",))),
     "QuantityTensor": Subject(lambda n: types.QuantityTensor(numbers(n), "m")),
     "MetadataTensor": Subject(lambda n: types.MetadataTensor(numbers(n), {"run": 7})),
-    "UncertainTensor": Subject(lambda n: types.UncertainTensor(numbers(n), 0.1), SHORT),
+    "UncertainTensor": Subject(lambda n: types.UncertainTensor(numbers(n), 0.1), SHORT, others=BY_ALL_SOURCES),
     "LazyTensor": Subject(lambda n: types.LazyTensor(dk.asarray(numbers(n)))),
     "ScalarTensor": Subject(lambda n: types.ScalarTensor(n, 2.0)),
     "DiagonalTensor": Subject(lambda n: types.DiagonalTensor(numbers(n))),
-    "PermutationTensor": Subject(lambda n: types.PermutationTensor(np.random.default_rng(0).permutation(n))),
-    "BandedTensor": Subject(bands, others=SQUARES),
+    "PermutationTensor": Subject(
+        lambda n: types.PermutationTensor(np.random.default_rng(0).permutation(n)), scattered=True
+    ),
+    "BandedTensor": Subject(bands, others=SQUARES, numbers=5),
     "CirculantTensor": Subject(lambda n: types.CirculantTensor(0.5 ** np.minimum(np.arange(n), 60))),
     "ToeplitzTensor": Subject(lambda n: types.ToeplitzTensor(0.5 ** np.minimum(np.arange(n), 60)), others=LEVINSON),
-    "BlockDiagonalTensor": Subject(blocks, SHORT),
-    "LowRankTensor": Subject(low_rank),
-    "KroneckerTensor": Subject(kronecker, others=OF_SQUARE),
+    "BlockDiagonalTensor": Subject(blocks, SHORT, numbers=BLOCK),
+    "LowRankTensor": Subject(low_rank, numbers=2 * RANK),
+    "KroneckerTensor": Subject(kronecker, others=OF_GRID),
     "TriangularTensor": Subject(triangle, others=OF_SQUARE),
-    "SparseTensor": Subject(sparse, SHORT),
+    "SparseTensor": Subject(sparse, SHORT, numbers=ENTRIES, scattered=True),
 }
 
 
 @dataclass(frozen=True)
 class Measured:
-    """The exponent of a call, beside that of theory."""
+    """The exponent of a call, beside that of theory, and how far plain arrays are beyond theirs."""
 
     call: str
-    found: float
+    slope: Slope
     theory: float
+    beyond: float
 
     @property
     def excess(self) -> float:
-        return self.found - self.theory
+        return self.slope.exponent - self.theory - self.beyond
 
 
 def calls(x: Any) -> Iterator[tuple[str, Callable[[Any], Any]]]:
@@ -165,49 +208,85 @@ def measured(subject: Subject) -> Iterator[Measured]:
     made = cache(subject.make)
     small = made(subject.sizes[0])
     for call_name, call in calls(small):
-        if not answered(call, small):
+        if call_name in LEFT_OUT or not answered(call, small):
             continue
+        theory = (SORTED | FILLED | subject.others).get(call_name, subject.theory)
+        filled = theory == 2.0 and call_name in FILLED | BY_ALL_SOURCES
 
         def work(n: int, call: Callable[[Any], Any] = call) -> Callable[[], object]:
             x = made(n)
             return lambda: call(x)
 
+        def most(smaller: int, larger: int, theory: float = theory, filled: bool = filled) -> float:
+            return theory + _beyond(subject, smaller, larger, filled) + ALLOWED
+
         try:
             with np.errstate(all="ignore"), warnings.catch_warnings():
                 warnings.simplefilter("ignore")
-                found = exponent(work, subject.sizes)
+                found = slope(work, subject.sizes, most, LONGEST)
         except (*NO_ANSWER, MemoryError):
             continue
-        yield Measured(call_name, found, subject.others.get(call_name, subject.theory))
+        if found is not None:
+            beyond = _beyond(subject, found.smaller, found.larger, filled)
+            yield Measured(call_name, found, theory, beyond)
 
 
-def of_memory(sizes: tuple[int, ...]) -> float:
-    """Return the largest exponent of sums and products of plain arrays: what outgrows the caches takes longer."""
+def _beyond(subject: Subject, smaller: int, larger: int, filled: bool) -> float:
+    """Return by how much the exponent of plain arrays of as many numbers as a type holds is above theory.
+
+    Parameters
+    ----------
+    subject : the type
+    smaller, larger : its sizes
+    filled : whether it is about results of n² numbers
+    """
+    if filled:
+        return 2 * of_memory(smaller**2, larger**2) - 2
+    return of_memory(smaller * subject.numbers, larger * subject.numbers, subject.scattered) - 1
+
+
+PLAIN = (lambda x: x + x, lambda x: x * dk.ones(x.size), lambda x: dk.real(x) + 1.0, lambda x: x > 1.5)
+
+
+@cache
+def of_memory(smaller: int, larger: int, scattered: bool = False) -> float:
+    """Return the largest exponent of sums and products of plain arrays: what outgrows the caches takes longer.
+
+    Parameters
+    ----------
+    smaller, larger : numbers of elements
+    scattered : whether to look at elements in random order, too
+    """
     found = []
-    for function in (lambda x: x + x, lambda x: x * dk.ones(x.size), lambda x: dk.real(x) + 1.0, lambda x: x > 1.5):
+    if scattered:
+        found.append(exponent(_in_random_order, (smaller, larger)))
+    for function in PLAIN:
 
         def work(n: int, function: Callable[[Any], Any] = function) -> Callable[[], object]:
             x = dk.asarray(numbers(n))
             return lambda: function(x)
 
-        found.append(exponent(work, sizes))
+        found.append(exponent(work, (smaller, larger)))
     return max(1.0, *found)
+
+
+def _in_random_order(n: int) -> Callable[[], object]:
+    x, order = dk.asarray(numbers(n)), dk.asarray(np.random.default_rng(0).permutation(n))
+    return lambda: dk.take(x, order)
 
 
 def lines(wanted: Callable[[str], bool]) -> Iterator[str]:
     """Yield a line for each type, with the calls that are above theory."""
-    plain: dict[tuple[int, ...], float] = {sizes: of_memory(sizes) for sizes in (WIDE, SHORT)}
-    yield f"Plain arrays: {plain[WIDE]:.2f} up to 1,000,000 elements, {plain[SHORT]:.2f} up to 100,000."
-    yield ""
-    yield "| type | calls | median exponent | largest | of | above theory by more than 0.15 |"
-    yield "| --- | --- | --- | --- | --- | --- |"
+    yield "| type | calls | largest n | median exponent | most above theory | of | above theory by more than 0.15 |"
+    yield "| --- | --- | --- | --- | --- | --- | --- |"
     for name, subject in SUBJECTS.items():
         if not wanted(name):
             continue
-        rows = [row for row in measured(subject) if row.found == row.found]
-        rows.sort(key=lambda row: row.excess)
-        allowed = plain[subject.sizes] - 1 + ALLOWED
-        above = [f"`{row.call}` {row.found:.2f} ({row.theory:g})" for row in rows if row.excess > allowed]
-        middle, last = rows[len(rows) // 2], rows[-1]
-        cells = [f"`{name}`", str(len(rows)), f"{middle.found:.2f}", f"{last.found:.2f}", f"`{last.call}`"]
-        yield f"| {' | '.join([*cells, ', '.join(above) or 'none'])} |"
+        rows = sorted(measured(subject), key=lambda row: row.excess)
+        above = [f"`{row.call}` {row.slope.exponent:.2f} ({row.theory:g})" for row in rows if row.excess > ALLOWED]
+        middle, last = sorted(row.slope.exponent for row in rows)[len(rows) // 2], rows[-1].slope
+        largest = max(row.slope.larger for row in rows)
+        cells = [f"`{name}`", str(len(rows)), f"{largest:,}", f"{middle:.2f}", f"{last.exponent:.2f}"]
+        yield f"| {' | '.join([*cells, f'`{rows[-1].call}`', ', '.join(above) or 'none'])} |"
+    yield ""
+    yield f"Plain arrays: {of_memory(100_000, 1_000_000):.2f} from 100,000 elements to 1,000,000."
