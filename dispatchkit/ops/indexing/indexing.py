@@ -315,23 +315,18 @@ class Assignment(Indexing):
         def call(x: Any, key: Any, value: Any, /) -> None:
             try:
                 if compiled is not None and compiled(x, key, value) is not None:
-                    return None
-                if live:
-                    return general(x, key, value)
-                cls = type(x)
-                if cls is not base:
+                    return
+                cls, assign_by = type(x), general
+                if cls is not base and not live:
                     path = cls, _types_in(key), type(value)
-                    first = by_call.get(path) or decide(self, (x, key, value), {}, by_call, path)
-                    if getattr(first, "gives", None) is not cls:
-                        result = first(x, key, value)
+                    assign_by = by_call.get(path) or decide(self, (x, key, value), {}, by_call, path)
+                    if getattr(assign_by, "gives", None) is not cls:
+                        result = assign_by(x, key, value)
                         if result is NotImplemented:
-                            return continue_chain(self, first, (x, key, value), {}, result)
-                        return result
-                if x._node is None and not foreign and _write(base, x, key, value):
-                    return None
-                if cls is base:
-                    return general(x, key, value)
-                return first(x, key, value)
+                            continue_chain(self, assign_by, (x, key, value), {}, result)
+                        return
+                if live or x._node is not None or foreign or not _write(base, x, key, value):
+                    assign_by(x, key, value)
             except Exception as error:
                 hide_frames(error, self)
                 raise
