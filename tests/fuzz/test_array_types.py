@@ -129,6 +129,6 @@ def test_an_error_that_is_no_refusal_is_a_difference(monkeypatch: pytest.MonkeyP
 
 
 def test_a_program_that_differs_says_in_what(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(CirculantTensor, "times", lambda self, columns: columns)
+    monkeypatch.setattr(CirculantTensor, "times_array", lambda self, vector: vector)
     text = run("structured", ["v0 = CirculantTensor([1.0, 2.0])", "v1 = v0 @ dk.asarray([1.0, 3.0])"])
     assert text == "[1.0, 3.0], dense [7.0, 5.0]"

@@ -15,6 +15,7 @@ import dispatchkit as dk
 # they are kept, the walk through containers, what arguments of functions mean, and how arrays are printed. They have no
 # public names yet.
 NOT_PUBLIC = {
+    "wrap_array",  # which takes a third of the time of `Tensor(array)`, where that is most of a call
     *("dense_form", "fit_weights", "scale_covariances", "between", "of", "elements_of"),
     *("FieldRule", "rule_of", "container_items", "leaves", "map_leaves", "holds_instances", "dtype_meant"),
     *(

@@ -52,12 +52,20 @@ def attributes(subject: Subject, x: Any) -> Iterator[Failure | None]:
     for instance in (x, vary(x, NEGATIVE)):
         dense = subject.dense(instance)
         for name, read in ATTRIBUTES.items():
-            if name not in NEEDED or hasattr(subject.cls, NEEDED[name]):
+            if _has(subject.cls, name):
                 failure = _attribute(subject, name, read, instance, dense)
                 if failure is None:
                     yield None
                 else:
                     yield replace(failure, made=instance)
+
+
+def _has(cls: type, name: str) -> bool:
+    """Return whether a class has what an attribute is read by; of `in` a way of its own, since the library's is `==`."""
+    if name not in NEEDED:
+        return True
+    method = NEEDED[name]
+    return hasattr(cls, method) and not (name == "contains" and _of_the_library(cls, method))
 
 
 def _attribute(subject: Subject, name: str, read: Callable[[Any], Any], x: Any, dense: Any) -> Failure | None:
