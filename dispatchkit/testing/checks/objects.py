@@ -61,7 +61,7 @@ def attributes(subject: Subject, x: Any) -> Iterator[Failure | None]:
 
 
 def _has(cls: type, name: str) -> bool:
-    """Return whether a class has what an attribute is read by; of `in` a way of its own, since the library's is `==`."""
+    """Return whether a class has what an attribute is read by; of `in` its own way, as the library's is `==`."""
     if name not in NEEDED:
         return True
     method = NEEDED[name]
