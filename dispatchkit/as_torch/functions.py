@@ -21,6 +21,7 @@ from dispatchkit.as_torch.table import ALONE, TRANSLATIONS, Function, NotTransla
 from dispatchkit.backends.arrays import numpy_dtype
 from dispatchkit.declare.namespace import tensor_namespace as xp
 from dispatchkit.declare.wrapping import holds
+from dispatchkit.graph.storage import Storage
 from dispatchkit.tensor.gradients import like_tensor
 from dispatchkit.tensor.numpy_arguments import signature_in_numpy
 
@@ -112,8 +113,16 @@ def _extreme(name, of_two, where, /, input, dim=None, keepdim=False, *, other=No
         return getattr(xp, of_two)(input, other)
     if dim is None:
         return getattr(xp, name)(input)
-    values = getattr(xp, name)(input, axis=dim, keepdims=keepdim)
-    return Values(values, getattr(xp, where)(input, axis=dim, keepdims=keepdim))
+    is_tensor = isinstance(input, Storage)
+    if not is_tensor or not input.ndim or not input.shape[dim]:
+        values = getattr(xp, name)(input, axis=dim, keepdims=keepdim)
+        return Values(values, getattr(xp, where)(input, axis=dim, keepdims=keepdim))
+    # The gradient goes to the element that the index names, also where others are equal to it.
+    places = getattr(xp, where)(input, axis=dim, keepdims=True)
+    values = xp.take_along_axis(input, places, axis=dim)
+    if keepdim:
+        return Values(values, places)
+    return Values(xp.squeeze(values, axis=dim), xp.squeeze(places, axis=dim))
 
 
 TRANSLATIONS["max"] = partial(_extreme, "max", "maximum", "argmax")

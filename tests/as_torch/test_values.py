@@ -134,3 +134,13 @@ def test_diagonals_beyond_the_matrix_have_a_derivative(offset: int) -> None:
 def test_what_pytorch_refuses_of_ranges_and_matrices_is_refused(call: Callable[[], Any], text: str) -> None:
     with pytest.raises(RuntimeError, match=text):
         call()
+
+
+@pytest.mark.parametrize(("name", "sign"), [("max", 1.0), ("min", -1.0)])
+def test_the_gradient_of_an_extreme_along_an_axis_goes_to_the_element_of_the_index(name: str, sign: float) -> None:
+    x = torch.tensor([[3.0 * sign, 3.0 * sign], [-1.0 * sign, -4.0 * sign]], requires_grad=True)
+    values, indices = getattr(torch, name)(x, -1, keepdim=True)
+    values.sum().backward()
+    assert x.grad.tolist() == [[1.0, 0.0], [1.0, 0.0]]
+    assert indices.tolist() == [[0], [0]]
+    assert getattr(x, name)(0).values.tolist() == getattr(x.detach(), f"a{name}")(0).tolist()
