@@ -135,6 +135,13 @@ def test_norms_by_singular_values_need_every_element() -> None:
         dk.linalg.matrix_norm(MATRIX, ord=2)
 
 
+def test_no_quantiles_and_quantiles_by_another_method_are_refused() -> None:
+    with pytest.raises(TypeError, match="there is no quantile to find"):
+        dk.quantile(MATRIX, dk.zeros(0))
+    with pytest.raises(TypeError, match="quantiles are found along one axis or all, by interpolation"):
+        dk.quantile(MATRIX, 0.5, method="nearest")
+
+
 def test_a_loss_of_masked_quantities_has_a_unit_and_leaves_out_what_is_missing() -> None:
     x = QuantityTensor(MaskedTensor([1.0, 2.0, 3.0], [True, False, True]), "m")
     found: Any = F.mse_loss(x, QuantityTensor([100.0, 200.0, 500.0], "cm"))

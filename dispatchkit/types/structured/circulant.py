@@ -110,32 +110,33 @@ class CirculantTensor(StructuredTensor):
         return convolve_columns(self, columns, self.column, self.column.shape[-1])
 
     def times_array(self, x: np.ndarray) -> np.ndarray | None:
-        """Return the product with a vector of real numbers, by a spectrum that is kept."""
-        column = array_of(self.column)
-        if column is None or column.shape != x.shape or x.ndim != 1 or column.dtype != x.dtype:
+        """Return the product with a vector of real numbers."""
+        spectrum = self._spectrum_for(x)
+        if spectrum is None:
             return None
-        if x.dtype.char not in "fd" or not x.size:
-            return None
-        spectrum = kept(self, "spectrum", (column,), np.fft.rfft)
         product = np.fft.irfft(np.fft.rfft(x) * spectrum, x.size)
         if is_finite_array(product):
             return product
         return None
 
     def solve_array(self, x: np.ndarray) -> np.ndarray | None:
-        """Return the solution for a vector of real numbers, by a spectrum that is kept."""
-        column = array_of(self.column)
-        if column is None or column.shape != x.shape or x.ndim != 1 or column.dtype != x.dtype:
-            return None
-        if x.dtype.char not in "fd" or not x.size:
-            return None
-        spectrum = kept(self, "spectrum", (column,), np.fft.rfft)
-        if not is_nonzero_array(spectrum) or not is_finite_array(spectrum):
+        """Return the solution for a vector of real numbers."""
+        spectrum = self._spectrum_for(x)
+        if spectrum is None or not is_nonzero_array(spectrum) or not is_finite_array(spectrum):
             return None
         solution = np.fft.irfft(np.fft.rfft(x) / spectrum, x.size)
         if is_finite_array(solution):
             return solution
         return None
+
+    def _spectrum_for(self, x: np.ndarray) -> np.ndarray | None:
+        """Return the spectrum of one matrix of real numbers, which is kept, for a vector; None of anything else."""
+        column = array_of(self.column)
+        if column is None or column.shape != x.shape or x.ndim != 1 or column.dtype != x.dtype:
+            return None
+        if x.dtype.char not in "fd" or not x.size:
+            return None
+        return kept(self, "spectrum", (column,), np.fft.rfft)
 
     def solve_columns(self, columns: Tensor) -> Any:
         """Return the solution of the system with right-hand sides of shape (..., N, K)."""
