@@ -100,10 +100,14 @@ def _file(path: str, modules: dict[str, ModuleType]) -> Path:
 
 def _text(path: str, module: Any, modules: dict[str, ModuleType]) -> str:
     summary = (module.__doc__ or "").partition("\n")[0]
-    if path in table.ALIASES:
-        return f'"""{summary}"""\n\nfrom {HOME}.{table.ALIASES[path]} import *\n'
     lines: set[str] = set()
-    body = "".join(_member(path, name, getattr(module, name), lines) for name in module.__all__)
+    names = module.__all__
+    if path in table.ALIASES:
+        shown = sys.modules[f"{HOME}.{table.ALIASES[path]}"]
+        names = [name for name in names if getattr(module, name) is not getattr(shown, name, ...)]
+        lines.add(f"from {HOME}.{table.ALIASES[path]} import *")
+    private = [name for name in vars(module) if name[0] == "_" != name[1] and path and not hasattr(module, "__file__")]
+    body = "".join(_member(path, name, getattr(module, name), lines) for name in (*names, *private))
     if not path:
         body = f"{FIRST}{TENSOR}{_methods()}{body}\ndef __getattr__(name: str) -> Any: ...\n"
         lines |= {
