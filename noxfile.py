@@ -15,6 +15,9 @@ nox.needs_version = ">=2025.5.1"
 nox.options.sessions = ["lint", "types", "layers", "tests"]
 nox.options.reuse_existing_virtualenvs = True
 
+# What sessions start imports the package in hundreds of processes, which would each compile it.
+os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
+
 PYPROJECT = nox.project.load_toml("pyproject.toml")
 # Some folders have far slower tests than others: a process that has run out of tests takes some of another's.
 PARALLEL = ("-n", "auto", "--dist", "worksteal")
