@@ -41,7 +41,7 @@ def lint(session: nox.Session) -> None:
     install(session, "lint", "docstrings", "test")
     session.run("ruff", "check", *session.posargs)
     session.run("ruff", "format", "--check")
-    session.run("pytest", "tests/site/test_docstrings.py")
+    session.run("pytest", *PARALLEL, "tests/site/test_docstrings.py", env=ONE_THREAD)
 
 
 @nox.session
