@@ -12,7 +12,7 @@ from tests.report.audited import REWRAP, handler, make
 from tests.report.test_page import parsed
 
 # Some functions of every sort, and the one that has a rule.
-FEW = [*LIBRARY[::6], dk.add]
+FEW: list[Any] = [*LIBRARY[::6], dk.add]
 
 
 def many(count: int) -> list[Any]:
