@@ -289,7 +289,7 @@ def det_permutation(x: PermutationTensor, /) -> Tensor:
     return 1 - 2 * ops.astype((n - cycles) % 2, dtype)
 
 
-MANY_TO_FOLLOW = 50_000  # elements, which outgrow the caches: to follow cycles then waits for the memory at each step
+MANY_TO_FOLLOW = 30_000  # elements, which outgrow the caches: to follow cycles then waits for the memory at each step
 
 
 def _exchanges(permutation: np.ndarray) -> int:
@@ -303,11 +303,11 @@ def _exchanges(permutation: np.ndarray) -> int:
     if order.size < 2**31:
         order = order.astype(np.int32)
     for digit in range((order.size - 1).bit_length()):
-        ones = (order >> digit & 1).astype(bool)
-        places = np.flatnonzero(~ones)
-        zeros = places.size
-        odd ^= (int(np.count_nonzero(places & 1)) - zeros * (zeros - 1) // 2) & 1
-        order = np.concatenate([order[places], order[ones]])
+        digits = (order >> digit & 1).astype(np.bool_)
+        # Reading by places takes a fifth of the time that reading by booleans takes.
+        zeros, ones = np.flatnonzero(~digits), np.flatnonzero(digits)
+        odd ^= (int(np.count_nonzero(zeros & 1)) - zeros.size * (zeros.size - 1) // 2) & 1
+        order = np.concatenate([order[zeros], order[ones]])
     return odd
 
 

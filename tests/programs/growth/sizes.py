@@ -224,32 +224,47 @@ def measured(subject: Subject, seconds: float = NO_LIMIT) -> Iterator[Measured]:
     made = cache(subject.make)
     small = made(subject.sizes[0])
     tried = [(name, call) for name, call in calls(small) if name not in LEFT_OUT and answered(call, small)]
-    for place, (call_name, call) in enumerate(tried):
+    for place, (name, call) in enumerate(tried):
         most = SHARES * max(end - process_time(), 0.0) / (len(tried) - place)
-        theory = (SORTED | FILLED | subject.others).get(call_name, subject.theory)
-        if math.prod(small.shape) > subject.numbers * subject.sizes[0]:
-            theory = DRAWN.get(call_name, theory)
-        filled = theory == 2.0 and call_name in FILLED | BY_ALL_SOURCES
-
-        def work(n: int, call: Callable[[Any], Any] = call) -> Callable[[], object]:
-            x = made(n)
-            return lambda: call(x)
-
-        transformed = subject.transformed or "fft" in call_name
-        beyond_of = partial(_beyond, subject, filled=filled, transformed=transformed)
-
-        def expected(smaller: int, larger: int, theory: float = theory, beyond_of: Any = beyond_of) -> float:
-            return theory + float(beyond_of(smaller, larger)) + ALLOWED
-
-        try:
-            # What is answered at one size may become dense at another, which would be another operation.
-            with dk.densify(on="error"), np.errstate(all="ignore"), warnings.catch_warnings():
-                warnings.simplefilter("ignore")
-                found = slope(work, subject.sizes, expected, min(LONGEST, most / 10), most)
-        except (*NO_ANSWER, MemoryError):
-            continue
+        found = _measured_call(subject, made, name, call, most)
+        if found is not None and found.excess > ALLOWED:
+            # Other programs take their part of the caches: once more, beside plain arrays as they are now.
+            of_memory.cache_clear()
+            of_transform.cache_clear()
+            again = _measured_call(subject, made, name, call, most)
+            if again is not None and again.excess < found.excess:
+                found = again
         if found is not None:
-            yield Measured(call_name, found, theory, beyond_of(found.smaller, found.larger))
+            yield found
+
+
+def _measured_call(
+    subject: Subject, made: Callable[[int], Any], name: str, call: Callable[[Any], Any], most: float
+) -> Measured | None:
+    """Return what is found of one call within some seconds; None where no two sizes are answered."""
+    theory = (SORTED | FILLED | subject.others).get(name, subject.theory)
+    filled = theory == 2.0 and name in FILLED | BY_ALL_SOURCES
+    if name in DRAWN and math.prod(made(subject.sizes[0]).shape) > subject.numbers * subject.sizes[0]:
+        theory = DRAWN[name]
+    transformed = subject.transformed or "fft" in name
+    beyond_of = partial(_beyond, subject, filled=filled, transformed=transformed)
+
+    def work(n: int) -> Callable[[], object]:
+        return partial(call, made(n))
+
+    def expected(smaller: int, larger: int) -> float:
+        return theory + float(beyond_of(smaller, larger)) + ALLOWED
+
+    try:
+        # What is answered at one size may become dense at another, which would be another operation.
+        with dk.densify(on="error"), np.errstate(all="ignore"), warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            found = slope(work, subject.sizes, expected, min(LONGEST, most / 10), most)
+    except (*NO_ANSWER, MemoryError):
+        return None
+    if found is None:
+        return None
+    return Measured(name, found, theory, beyond_of(found.smaller, found.larger))
 
 
 def _beyond(subject: Subject, smaller: int, larger: int, *, filled: bool, transformed: bool) -> float:
