@@ -82,6 +82,8 @@ def _is_finite(x: Tensor | Number) -> bool:
 
 def is_finite_array(x: np.ndarray) -> bool:
     """Return whether all elements of an array of NumPy are finite."""
+    if x.size == 1 and x.dtype.char in "fdFD":
+        return cmath.isfinite(x.item())
     return int(np.count_nonzero(np.isfinite(x))) == x.size  # of few elements in half of the time of `all`
 
 
