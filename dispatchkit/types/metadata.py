@@ -261,8 +261,9 @@ def _carry_plainly(op: Any, args: tuple[Any, ...]) -> Any:
     if type(result) is not Tensor:
         return _with_merged(result, sources, record, args, {})
     metadata = {**first.metadata}
-    for source in sources[1:]:
-        metadata = {**metadata, **source.metadata, **metadata}
+    for source in sources:
+        if not source.metadata.keys() <= metadata.keys():
+            metadata = {**metadata, **source.metadata, **metadata}
     carried = object.__new__(MetadataTensor)
     carried.data, carried.metadata, carried.merge, carried.laws = result, metadata, first.merge, first.laws
     return carried

@@ -222,7 +222,7 @@ def row(work: str, reference: str, hold: float, build: Callable[[], tuple[Side, 
 
 
 ROWS = [
-    row("softmax by `fallback.decompose`", "one call with a rule", 20.0, decomposed),
+    row("softmax by `fallback.decompose`", "`__torch_function__`", 20.0, decomposed),
     row("exp by `fallback.rewrap`", "by hand", 5.0, rewrapped),
     row("`record_calls`, exp with a rule", "unrecorded", 8.0, partial(recorded, plain=False)),
     row("`record_calls`, exp of a tensor", "unrecorded", 8.0, partial(recorded, plain=True)),
