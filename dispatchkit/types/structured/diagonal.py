@@ -127,7 +127,7 @@ class DiagonalTensor(StructuredTensor):
         values = array_of(self.values)
         if values is None or values.shape != x.shape or x.ndim != 1 or values.dtype != x.dtype:
             return None
-        return values * x  # type: ignore[no-any-return]  # an array, since the operands are
+        return values * x
 
     array_times = times_array
 
@@ -138,7 +138,7 @@ class DiagonalTensor(StructuredTensor):
             return None
         if x.dtype.kind not in "fc" or not is_nonzero_array(values):
             return None
-        return x / values  # type: ignore[no-any-return]  # an array, since the operands are
+        return x / values
 
     def principal(self, start: int, stop: int) -> DiagonalTensor:
         """Return the matrix of some of the rows and columns."""
