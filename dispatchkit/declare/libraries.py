@@ -184,7 +184,7 @@ def library_of_call(
     if kwargs:
         arguments = (*args, *kwargs.values())
     arrays = [x._innermost().array for x in arguments if isinstance(x, Storage)]
-    if arrays and PLAIN.issuperset([type(x) for x in arguments if not isinstance(x, Storage)]):
+    if arrays and all(_holds_no_array(x) for x in arguments if not isinstance(x, Storage)):
         xp = same_library(*arrays) or common_library(operation.qualified_name, arrays)
         if xp is numpy_namespace or not any(type(array) is np.ndarray for array in arrays):
             return xp, args, kwargs
@@ -198,6 +198,11 @@ def library_of_call(
     if xp is not numpy_namespace:
         args, kwargs = operation.parameters.replace(args, kwargs, lambda name, value: _argument_of(xp, value))
     return xp, args, kwargs
+
+
+def _holds_no_array(x: Any) -> bool:
+    """Return whether an argument is a plain value, or a tuple of these, such as a shape."""
+    return type(x) in PLAIN or (type(x) is tuple and PLAIN.issuperset(map(type, x)))
 
 
 def _argument_of(xp: Any, value: Any) -> Any:

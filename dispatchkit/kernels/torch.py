@@ -15,6 +15,7 @@ import torch.nn.functional as theirs
 
 from dispatchkit.backends.tracing import is_traced
 from dispatchkit.nn import functional as ours
+from dispatchkit.ops.elementwise.comparison import relu
 from dispatchkit.ops.reductions.softmaxes import log_softmax, softmax
 from dispatchkit.ops.searching.searching import TopKResult, sort, topk
 
@@ -184,6 +185,44 @@ def embedding(x, weight, /, *, padding_idx=None):
     if x.dtype not in INDICES:
         x = x.long()
     return theirs.embedding(x, weight, padding_idx)
+
+
+def linear_gradient_x(g, weight):
+    if weight.ndim != 2 or weight.is_complex():
+        return NotImplemented
+    return g @ weight
+
+
+def linear_gradient_weight(g, x):
+    if g.ndim != x.ndim or x.is_complex():
+        return NotImplemented
+    if g.ndim != 2:
+        g, x = g.reshape(-1, g.shape[-1]), x.reshape(-1, x.shape[-1])
+    return g.mT @ x
+
+
+def linear_gradient_bias(g, bias):
+    if bias.ndim != 1:
+        return NotImplemented
+    if g.ndim != 2:
+        g = g.reshape(-1, g.shape[-1])
+    return g.sum(0)
+
+
+LINEAR_GRADIENTS = {"x": linear_gradient_x, "weight": linear_gradient_weight, "bias": linear_gradient_bias}
+
+
+@kernel(ours.linear, LINEAR_GRADIENTS, shapes=("bias",))
+def linear(x, weight, /, bias=None):
+    # What is not of one batch of rows, a matrix and a vector is left to the body.
+    if weight.ndim != 2 or x.ndim < 2 or (bias is not None and bias.ndim != 1):
+        return NotImplemented
+    return theirs.linear(x, weight, bias)
+
+
+@kernel(relu, lambda g, y: torch.ops.aten.threshold_backward(g, y, 0))
+def relu_of_floats(x, /):
+    return torch.relu(x)
 
 
 def softmax_gradient(g, y, axis):
