@@ -12,7 +12,15 @@ from typing import Any
 
 import numpy as np
 
-from dispatchkit.backends.arrays import PLAIN, foreign, is_raw, making_with, namespace_of, namespace_of_device
+from dispatchkit.backends.arrays import (
+    PLAIN,
+    foreign,
+    is_placed,
+    is_raw,
+    making_with,
+    namespace_of,
+    namespace_of_device,
+)
 from dispatchkit.backends.libraries import brought_to
 from dispatchkit.backends.numpy import numpy_namespace
 from dispatchkit.declare.namespace import tensor_namespace
@@ -62,8 +70,13 @@ def same_library(first: Any, *others: Any) -> Any:
     if type(first) is np.ndarray:
         return None
     xp = namespace_of(first)
+    cls: type | None = None
+    device = getattr(first, "device", None)
+    if is_placed(type(first)):
+        cls = type(first)
     for other in others:
-        if namespace_of(other) is not xp:
+        alike = type(other) is cls and other.device == device
+        if not alike and namespace_of(other) is not xp:
             return None
     return xp
 
