@@ -75,7 +75,7 @@ def same_library(first: Any, *others: Any) -> Any:
     if is_placed(type(first)):
         cls = type(first)
     for other in others:
-        alike = type(other) is cls and other.device == device
+        alike = cls is type(other) and getattr(other, "device", None) == device
         if not alike and namespace_of(other) is not xp:
             return None
     return xp

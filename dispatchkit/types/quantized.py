@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from operator import attrgetter
 from typing import Any, Self
 
@@ -236,7 +237,7 @@ def matmul_tensor_quantized(x1: Tensor, x2: QuantizedTensor, /) -> Any:
     wide = np.result_type(dtype, np.float32)
     arrays = plain_arrays(x1, x2.data, x2.scale)
     if arrays is not None and arrays[1].size <= BLOCK:
-        return Tensor(_product_of_arrays(*arrays, x2.axis, wide).astype(dtype, copy=False))
+        return Tensor(_product_of_arrays(arrays, x2.axis, wide).astype(dtype, copy=False))
     x, scale = ops.astype(x1, wide, copy=False), ops.astype(x2.scale, wide, copy=False)
     if x2.axis == -1:
         y = BlockedProduct.apply(x, ops.matrix_transpose(x2.data), True) * scale
@@ -245,10 +246,9 @@ def matmul_tensor_quantized(x1: Tensor, x2: QuantizedTensor, /) -> Any:
     return ops.astype(y, dtype, copy=False)
 
 
-def _product_of_arrays(x: Any, data: Any, scale: Any, axis: int, dtype: Any) -> Any:
+def _product_of_arrays(arrays: Sequence[Any], axis: int, dtype: Any) -> Any:
     """Return a product with a matrix of few integers, in arrays of NumPy of a dtype that holds the sums."""
-    x, scale = x.astype(dtype, copy=False), scale.astype(dtype, copy=False)
-    integers = data.astype(dtype)  # in the layout that they have
+    x, integers, scale = [array.astype(dtype, copy=False) for array in arrays]
     if axis == -1:
         return np.matmul(x, integers) * scale
     return np.matmul(x * scale, integers)

@@ -343,7 +343,7 @@ def _raw_arrays(operation: DeclaredOperation, values: Any) -> tuple[list[Any], l
         name = operation.parameters.names[0]
         raise TypeError(f"{operation.qualified_name}: {name} must be a sequence of arrays, found {values!r}")
     types = {*map(type, values)}
-    if len(types) == 1 and issubclass(*types, Storage):
+    if len(types) == 1 and issubclass(types.pop(), Storage):
         return [x.array for x in values], list(values)
     raw, tensors = [], []
     for x in values:
