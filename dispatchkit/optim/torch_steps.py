@@ -8,6 +8,7 @@ from typing import Any
 from dispatchkit.backends.tracing import is_traced
 
 DTYPES = frozenset({"torch.float32", "torch.float64"})
+DEVICES = frozenset({"cpu", "cuda"})
 # Of each parameter the array, its gradient, and its buffers.
 Parts = Sequence[Sequence[Any]]
 
@@ -19,9 +20,12 @@ def place_of(arrays: Sequence[Any]) -> Any:
     ----------
     arrays : of one parameter, its gradient and its buffers
     """
+    import torch  # noqa: PLC0415  # optional dependency
+
     first = arrays[0]
     kind = first.dtype
-    if str(kind) not in DTYPES or is_traced(first):
+    # PyTorch has them for the processor since it has this one.
+    if str(kind) not in DTYPES or first.device.type not in DEVICES or not hasattr(torch, "_fused_adagrad_"):
         return None
     for x in arrays:
         # The functions go through memory from end to end.
