@@ -158,6 +158,8 @@ def linalg_solve_triangular(A, B, *, upper, left=True, unitriangular=False):
     A = triangle(A)
     if unitriangular:
         A = xp.where(xp.eye(A.shape[-1], dtype=xp.bool), 1, A)
+    if xp.isdtype(A.dtype, "complex floating") or not xp.isdtype(B.dtype, "complex floating"):
+        B = xp.astype(B, A.dtype, copy=False)
     return linalg_solve(A, B, left=left)
 
 

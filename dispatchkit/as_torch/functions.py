@@ -162,12 +162,7 @@ def kthvalue(input, k, dim=-1, keepdim=False):
 
 def _median(counted, /, input, dim=None, keepdim=False):
     if dim is None:
-        value = _median(counted, xp.reshape(input, (-1,)), 0).values.detach()
-        # The gradient goes to all elements that are the median.
-        is_median = (input == value) & xp.isfinite(input)
-        apart = xp.where(is_median, input - input.detach(), xp.zeros((), dtype=input.dtype))
-        count = xp.maximum(xp.count_nonzero(is_median), 1)
-        return value + xp.astype(xp.sum(apart) / count, input.dtype)
+        return _median_of_all(counted, input)
     order, count = xp.argsort(input, axis=dim), xp.count_nonzero(counted(input), axis=dim, keepdims=True)
     place = (xp.maximum(count, 1) - 1) // 2
     if counted is xp.ones_like:
@@ -175,6 +170,21 @@ def _median(counted, /, input, dim=None, keepdim=False):
         numbers = xp.count_nonzero(~xp.isnan(input), axis=dim, keepdims=True)
         place = xp.where(numbers < count, numbers, place)
     return _pick(input, xp.take_along_axis(order, place, axis=dim), dim, keepdim)
+
+
+def _median_of_all(counted, input):
+    if not input.size:
+        with np.errstate(invalid="ignore"):
+            return xp.astype(xp.asarray(np.nan), input.dtype)
+    value = _median(counted, xp.reshape(input, (-1,)), 0).values
+    if not xp.isdtype(input.dtype, "real floating"):
+        return value
+    value = value.detach()
+    # The gradient goes to all elements that are the median, which may be infinite or NaN.
+    is_median = (input == value) | (xp.isnan(input) & xp.isnan(value))
+    with np.errstate(invalid="ignore"):
+        share = xp.sum(xp.where(is_median, input, 0)) / xp.astype(xp.count_nonzero(is_median), input.dtype)
+        return xp.where(xp.isfinite(value), value + (share - share.detach()), share)
 
 
 TRANSLATIONS["median"] = partial(_median, xp.ones_like)

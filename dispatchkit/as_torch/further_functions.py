@@ -148,27 +148,33 @@ def trapezoid(y, x=None, *, dx=1, dim=-1):
     if x is None:
         ends = xp.take(y, xp.asarray([0]), axis=dim) + xp.take(y, xp.asarray([y.shape[dim] - 1]), axis=dim)
         return (xp.sum(y, axis=dim) - xp.squeeze(ends, axis=dim) * 0.5) * dx
-    y, steps = _beside(y, x, dim)
-    return xp.sum((y[..., 1:] + y[..., :-1]) * steps, axis=-1) / 2
+    return xp.sum(_pairs(y, dim) * _steps("trapezoid", y, x, dim), axis=dim % y.ndim) / 2
 
 
 def cumulative_trapezoid(y, x=None, *, dx=1, dim=-1):
-    if x is None:
-        y, steps = xp.moveaxis(y, dim, -1), dx
-    else:
-        y, steps = _beside(y, x, dim)
-    sums = (y[..., 1:] + y[..., :-1]) * steps
-    return xp.moveaxis(xp.cumulative_sum(sums, axis=-1) / 2, -1, dim)
+    steps = dx
+    if x is not None:
+        steps = _steps("cumulative_trapezoid", y, x, dim)
+    return xp.cumulative_sum(_pairs(y, dim) * steps, axis=dim % y.ndim) / 2
 
 
-def _beside(y, x, dim):
-    """Return an array with an axis moved to its end, and the differences of places along it."""
+def _pairs(y, dim):
+    """Return the sums of neighbours along an axis."""
+    return y[index_along(y, dim, slice(1, None))] + y[index_along(y, dim, slice(None, -1))]
+
+
+def _steps(name, y, x, dim):
+    """Return the differences of places along an axis, beside the elements."""
+    dim %= y.ndim
     if x.ndim == 1:
-        steps = xp.diff(x)
-    else:
-        dim %= y.ndim
-        steps = xp.moveaxis(xp.diff(x, axis=dim - y.ndim), dim - y.ndim, -1)
-    return xp.moveaxis(y, dim, -1), steps
+        if x.shape[0] != y.shape[dim]:
+            raise RuntimeError(
+                f"{name}: There must be one `x` value for each sample point, found {x.shape[0]} for {y.shape[dim]}"
+            )
+        x = xp.reshape(x, tuple(x.shape[0] if axis == dim else 1 for axis in range(y.ndim)))
+    elif x.ndim < y.ndim:
+        x = xp.reshape(x, (*(1,) * (y.ndim - x.ndim), *x.shape))
+    return x[index_along(x, dim, slice(1, None))] - x[index_along(x, dim, slice(None, -1))]
 
 
 def diff(input, n=1, dim=-1, prepend=None, append=None):

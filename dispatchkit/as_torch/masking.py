@@ -152,7 +152,8 @@ def masked_functions(of: Mapping[str, Function]) -> dict[str, Function]:
         return x / xp.maximum(norm(input, ord, dim, keepdim=True, dtype=dtype, mask=mask), eps)
 
     def logaddexp(input, other, *, dtype=None, input_mask=None, other_mask=None):
-        return xp.logaddexp(visible(input, input_mask, -math.inf, dtype), visible(other, other_mask, -math.inf, dtype))
+        parts = visible(input, input_mask, -math.inf), visible(other, other_mask, -math.inf)
+        return xp.astype(of["logaddexp"](*parts), numpy_dtype(dtype or input.dtype), copy=False)
 
     written = (mean, var, std, norm, normalize, logaddexp)
     return {name: partial(reduction, name) for name in NEUTRAL} | {each.__name__: each for each in written}

@@ -13,7 +13,8 @@ __all__ = ["FACTORS", "UNIFORM", "check_dtypes", "check_factors"]
 UNIFORM = frozenset(
     {
         *("matmul", "mm", "bmm", "mv", "dot", "vdot", "inner", "tensordot", "addmm", "addmv", "addbmm", "baddbmm"),
-        *("lerp", "meshgrid", "cartesian_prod", "cross", "linalg.cross", "cholesky_solve", "lu_solve", "bilinear"),
+        *("lerp", "meshgrid", "cartesian_prod", "cross", "linalg.cross", "cholesky_solve", "lu_solve"),
+        "triangular_solve",
         *(f"linalg.{name}" for name in ("solve", "solve_ex", "lu_solve", "matmul", "vecdot", "lstsq", "multi_dot")),
         *(f"nn.functional.{name}" for name in ("bilinear", "linear")),
         *(f"nn.functional.conv{kind}{n}d" for kind in ("", "_transpose") for n in (1, 2, 3)),
