@@ -341,7 +341,7 @@ def squeeze(input, dim=None):
 
 def norm(input, p="fro", dim=None, keepdim=False, *, dtype=None):
     if dtype is not None:
-        raise NotTranslated
+        input = xp.astype(input, numpy_dtype(dtype))
     if p == "nuc":
         if dim is None:
             dim = (-2, -1)
@@ -363,7 +363,15 @@ def linalg_solve(A, B, *, left=True):
     return xp.linalg.solve(A, B)
 
 
-def linalg_matrix_norm(A, ord="fro", dim=(-2, -1), keepdim=False):
+def linalg_norm(x, ord=None, dim=None, keepdim=False, *, dtype=None):
+    if dtype is not None:
+        x = xp.astype(x, numpy_dtype(dtype))
+    return xp.linalg.norm(x, ord=ord, axis=dim, keepdims=keepdim)
+
+
+def linalg_matrix_norm(A, ord="fro", dim=(-2, -1), keepdim=False, *, dtype=None):
+    if dtype is not None:
+        A = xp.astype(A, numpy_dtype(dtype))
     y = xp.linalg.matrix_norm(xp.moveaxis(A, tuple(dim), (-2, -1)), ord=ord)
     if keepdim:
         return xp.expand_dims(y, axis=tuple(axis % A.ndim for axis in dim))

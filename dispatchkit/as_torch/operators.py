@@ -170,10 +170,17 @@ def changing(cls: Any, plain: Call, method: Call) -> Call:
 
 def unary(cls: Any, plain: Call, function: Call) -> Call:
     """Return the operator of one operand."""
+    kinds = "f"
+    refused = ""
+    if function.__name__ == "bitwise_not":
+        kinds, refused = "", "fc"
 
     def operator(self: Any, /) -> Any:
-        if type(self) is cls and self.array.dtype.kind == "f":
+        kind = self.array.dtype.kind if type(self) is cls else ""
+        if kind and kind in kinds:
             return plain(self)
+        if kind and kind in refused:
+            raise TypeError(f"~ is only implemented on integer and Boolean-type tensors, found {self.dtype}")
         return function(self)
 
     return operator
@@ -205,11 +212,15 @@ def in_place(cls: Any, name: str, function: Call, plain: Call | None) -> Call:
     def cast_back(x: Any, *args: Any, **kwargs: Any) -> Any:
         return in_dtype(f"{name}_", x, function(x, *args, **kwargs))
 
+    check: Any = getattr(function, "check", None)
+
     def method(self: Any, *args: Any, **kwargs: Any) -> Any:
         try:
             known = plain is not None and not kwargs and type(self) is cls and (args or name not in ASKING)
             if plain is not None and known and are_plain(cls, self, args):
                 return plain(self, *args)
+            if check is not None:
+                check(f"{name}_", (self, *args), kwargs)
             return change_by(cast_back, f"{name}_", self, args, kwargs)
         except Exception as error:  # noqa: BLE001  # raised again
             raise as_raised_by_pytorch(error) from error.__cause__

@@ -386,6 +386,7 @@ def caller(path: str, function: Call, names: Any, targets: Any, shown: Any, oper
     if operation is None:
         most = len(names)
     call = show(quick(whole, whole.__call__, most, Tensor), path, shown, operation)
+    call.check = whole.check_in_place  # type: ignore[attr-defined]
     call.as_method = show(quick(whole, whole.as_method, most, Tensor), path, shown, operation)  # type: ignore[attr-defined]
     return call
 
@@ -492,7 +493,10 @@ def give_methods() -> None:
         is_method = path not in table.NO_METHODS and not path.endswith("_like")
         if "." not in path and first in ("input", "tensor") and is_method:
             is_property = isinstance(getattr(PlainTensor, path, None), Property)
+            check = getattr(function, "check", None)
             function = getattr(function, "as_method", function)
+            if check is not None:
+                function.check = check  # type: ignore[attr-defined]
             if is_property:
                 setattr(Tensor, path, property(function))
             elif path in table.SPREAD_METHODS:

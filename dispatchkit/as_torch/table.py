@@ -153,7 +153,18 @@ REPEATED_AXES = frozenset({"roll", "tensordot"})
 NOT_OF_NUMBERS = frozenset(
     {
         *("cross", "fft.fftshift", "fft.ifftshift", "gradient", "linalg.cross", "narrow", "narrow_copy", "select"),
-        *("split", "take_along_dim", "trapezoid", "trapz", "unbind", "unbind_copy", "unique", "unique_consecutive"),
+        *(
+            "diagonal",
+            "diagonal_copy",
+            "split",
+            "take_along_dim",
+            "trapezoid",
+            "trapz",
+            "unbind",
+            "unbind_copy",
+            "unique",
+            "unique_consecutive",
+        ),
         *(f"fft.{kind}{name}{end}" for kind in ("", "i") for name in ("fft", "rfft", "hfft") for end in ("", "2", "n")),
     }
 )

@@ -38,7 +38,7 @@ FREE = frozenset({"Any", "Generator", "Device", "Layout", "MemoryFormat", "Stora
 NUMBERS_TOO = frozenset(
     {
         *("add", "sub", "subtract", "mul", "multiply", "div", "divide", "true_divide", "floor_divide", "remainder"),
-        *("fmod", "pow", "float_power", "where", "bucketize", "searchsorted", "rsub", "xlogy", "special.xlogy"),
+        *("fmod", "pow", "float_power", "where", "rsub", "xlogy", "special.xlogy"),
     }
 )
 ARGUMENT = re.compile(
@@ -164,9 +164,9 @@ def check_types(path: str, args: Sequence[Any], kwargs: Mapping[str, Any], given
     if not overloads or any(_takes(path, overload, args, kwargs) for overload in overloads):
         return
     name = path.rpartition(".")[2]
-    known = {argument.name for overload in overloads for argument in overload} | IGNORED_NAMES | SYNONYMS.keys()
+    known = {argument.name for overload in overloads for argument in overload}
     for keyword in kwargs:
-        if keyword not in known:
+        if keyword not in known and SYNONYMS.get(keyword) not in known and not _is_left_out(path, keyword, None):
             cure = ""
             if keyword == "out":
                 cure = f"; there is no out: assign the result, as in out[...] = {name}(...)"
@@ -220,7 +220,14 @@ def _takes(path: str, overload: Sequence[Argument], args: Sequence[Any], kwargs:
             value = left.pop(name)
         if not _fits(path, argument, value):
             return False
-    return all(value is None or value is False or name in IGNORED_NAMES for name, value in left.items())
+    return all(_is_left_out(path, name, value) for name, value in left.items())
+
+
+def _is_left_out(path: str, name: str, value: Any) -> bool:
+    """Return whether an argument that is in no form of a function says nothing."""
+    if name == "out":
+        return value is None and signatures_of(path).takes_out
+    return name in IGNORED_NAMES
 
 
 IGNORED_NAMES = frozenset({"like", "generator", "device", "layout", "pin_memory", "memory_format", "requires_grad"})
@@ -241,6 +248,8 @@ def _fits(path: str, argument: Argument, value: Any) -> bool:
 
 def _is_of(path: str, argument: Argument, value: Any) -> bool:
     kind = argument.kind
+    if kind == "ScalarType":
+        return not isinstance(value, Number) and not is_array(value)
     if kind in FREE:
         return True
     if kind == "Tensor":
