@@ -37,7 +37,7 @@ OF_NUMPY = {
     "input offset dim1 dim2": ("diagonal",),
     "input sections": ("dsplit", "hsplit", "vsplit"),
     "input other rtol atol equal_nan": ("allclose", "isclose"),
-    "tensors": ("column_stack", "dstack", "hstack", "linalg.multi_dot", "vstack"),
+    "tensors": ("column_stack", "dstack", "linalg.multi_dot", "vstack"),
     "input p": ("linalg.cond",),
     "A UPLO": ("linalg.eigh", "linalg.eigvalsh"),
 }
@@ -288,7 +288,9 @@ def narrow(input, dim, start, length):
 
 def split(tensor, split_size_or_sections, dim=0):
     size = split_size_or_sections
-    if isinstance(size, int):
+    if isinstance(size, int) and not size:
+        cuts = ()
+    elif isinstance(size, int):
         cuts = tuple(range(size, tensor.shape[dim], size))
     else:
         cuts = tuple(accumulate(size[:-1]))
@@ -381,7 +383,10 @@ def linalg_matrix_norm(A, ord="fro", dim=(-2, -1), keepdim=False, *, dtype=None)
 def take_along_dim(input, indices, dim=None):
     if dim is None:
         return xp.take_along_axis(xp.reshape(input, (-1,)), xp.reshape(indices, (-1,)), axis=0)
-    return xp.take_along_axis(input, indices, axis=dim)
+    length = input.shape[dim]
+    if not length:
+        return xp.take_along_axis(input, indices, axis=dim)
+    return xp.take_along_axis(input, indices % length, axis=dim)
 
 
 def unique(input, sorted=True, return_inverse=False, return_counts=False, dim=None):
@@ -391,22 +396,48 @@ def unique(input, sorted=True, return_inverse=False, return_counts=False, dim=No
 
 
 def searchsorted(sorted_sequence, input, *, out_int32=False, right=False, side=None, sorter=None):
-    places = xp.searchsorted(sorted_sequence, input, side=side or ("right" if right else "left"), sorter=sorter)
+    side = side or ("right" if right else "left")
+    if sorted_sequence.ndim > 1:
+        places = _places_in_rows(sorted_sequence, input, side, sorter)
+    else:
+        places = xp.searchsorted(sorted_sequence, input, side=side, sorter=sorter)
     if out_int32:
         return xp.astype(places, xp.int32)
     return places
 
 
+def _places_in_rows(rows, values, side, sorter):
+    """Return how many elements of sorted rows stand before values, which are in rows, too."""
+    if tuple(rows.shape[:-1]) != tuple(values.shape[:-1]):
+        raise RuntimeError(
+            f"torch.searchsorted(): boundaries tensor should have the same dimensions as the input but the last one, "
+            f"found {[*rows.shape]} and {[*values.shape]}"
+        )
+    if sorter is not None:
+        rows = xp.take_along_axis(rows, sorter, axis=-1)
+    rows, values = rows[..., None, :], values[..., None]
+    # NaN is behind all numbers.
+    if side == "left":
+        is_before = (rows < values) | (xp.isnan(values) & ~xp.isnan(rows))
+    else:
+        is_before = (rows <= values) | xp.isnan(values)
+    return xp.count_nonzero(is_before, axis=-1)
+
+
 def nn_functional_pad(input, pad, mode="constant", value=None):
     last = list(zip(pad[::2], pad[1::2], strict=True))[::-1]
-    # What is negative is cut off.
-    cuts = [slice(max(0, -before), min(0, after) or None) for before, after in last]
-    if min(pad, default=0) < 0:
-        input = input[(..., *cuts)]
+    # What is negative is cut off; of elements that are repeated, those behind it count, too.
+    cuts = (..., *(slice(max(0, -before), min(0, after) or None) for before, after in last))
+    cuts_first = min(pad, default=0) < 0 and mode in ("constant", "circular")
+    if cuts_first:
+        input = input[cuts]
     widths = ((0, 0),) * (input.ndim - len(last)) + tuple((max(0, before), max(0, after)) for before, after in last)
     if mode == "constant":
         return xp.pad(input, widths, constant_values=value or 0)
-    return xp.pad(input, widths, {"replicate": "edge", "circular": "wrap"}.get(mode, mode))
+    y = xp.pad(input, widths, {"replicate": "edge", "circular": "wrap"}.get(mode, mode))
+    if min(pad, default=0) < 0 and not cuts_first:
+        return y[cuts]
+    return y
 
 
 # Of NumPy, with other arguments.
@@ -426,6 +457,9 @@ def gradient(input, *, spacing=None, dim=None, edge_order=1):
         steps = (spacing,)
     if any(np.iscomplexobj(step) for step in steps) and not xp.isdtype(input.dtype, "complex floating"):
         input = input + 0j
+    of_steps = [step for step in steps if is_array(step)]
+    if of_steps and xp.isdtype(input.dtype, ("real floating", "complex floating")):
+        input = xp.astype(input, xp.result_type(input, *of_steps), copy=False)
     slopes = np.gradient(input, *steps, axis=dim, edge_order=edge_order)
     if not isinstance(slopes, tuple):
         slopes = (slopes,)
@@ -478,7 +512,14 @@ def scatter_reduce(input, dim, index, src, reduce, *, include_self=True):
         low, high = False, True
     start: Any = {"sum": 0, "mean": 0, "prod": 1, "amax": low, "amin": high}.get(reduce)
     if start is None:
-        raise NotTranslated
+        raise RuntimeError(f"reduce argument must be one of sum, prod, mean, amax, amin, found {reduce!r}")
+    if not index.size:
+        return xp.clone(input)
+    if not input.ndim or not index.ndim:
+        parts = (xp.reshape(x, (-1,)) for x in (input, index, src))
+        one, places, elements = parts
+        y = scatter_reduce(one, 0, places, elements, reduce, include_self=include_self)
+        return xp.reshape(y, input.shape)
     base = input
     if not include_self:
         base = scatter(input, dim, index, value=start)
@@ -636,14 +677,16 @@ def _bernoulli(input, p=None, *, generator=None):
     return xp.random.bernoulli(p, shape=tuple(input.shape), dtype=input.dtype, generator=generator)
 
 
-def randint_like(input, low, high=None, *, dtype=None, **options):
+def randint_like(input, low=None, high=None, *, dtype=None, **options):
     if high is None:
         low, high = 0, low
+    elif low is None:
+        low = 0
     drawn = xp.random.randint(low, high, shape=input.shape, **options)
     return like_tensor(input, xp.astype(drawn, dtype or input.dtype))
 
 
-def histogram(input, bins, *, range=None, weight=None, density=False):
+def histogram(input, bins=100, *, range=None, weight=None, density=False):
     if weight is not None:
         weight = xp.ravel(weight)
     counts, edges = np.histogram(xp.ravel(input), bins, range, density, weight)

@@ -133,7 +133,7 @@ def linalg_vector_norm(x, ord=2, dim=None, keepdim=False, *, dtype=None):
 
 
 def linalg_vecdot(x, y, *, dim=-1):
-    if x.ndim == y.ndim:
+    if x.ndim == y.ndim and x.shape[dim] == y.shape[dim]:
         return xp.vecdot(x, y, axis=dim)
     return xp.sum(xp.conj(x) * y, axis=dim, dtype=xp.result_type(x, y))
 
@@ -204,6 +204,8 @@ def index_select(input, dim, index):
 
 
 def gather(input, dim, index, *, sparse_grad=False):
+    if not index.size:
+        return xp.zeros(index.shape, dtype=input.dtype)
     if not input.ndim:
         return xp.broadcast_to(input, index.shape) + 0
     return xp.gather(input, dim, index)
@@ -221,6 +223,11 @@ def cat(tensors, dim=0):
 
 
 concat = concatenate = cat
+
+
+def hstack(tensors):
+    tensors = [xp.reshape(x, (1,)) if not x.ndim else x for x in tensors]
+    return cat(tensors, int(tensors[0].ndim > 1))
 
 
 def broadcast_to(input, size):
@@ -337,6 +344,16 @@ def put(input, index, source, accumulate=False):
     return xp.reshape(y, input.shape)
 
 
+def scatter_add(input, dim, index, src):
+    if not index.size:
+        return xp.clone(input)
+    if input.ndim and index.ndim:
+        return xp.scatter_add(input, dim, index, src)
+    one, places, elements = (xp.reshape(x, (-1,)) for x in (input, index, src))
+    y = xp.scatter_add(one, 0, places, elements)
+    return xp.reshape(y, input.shape)
+
+
 def renorm(input, p, dim, maxnorm):
     axes = tuple(axis for axis in range(input.ndim) if axis != dim % input.ndim)
     lengths = xp.linalg.vector_norm(input, ord=p, axis=axes, keepdims=True)
@@ -372,6 +389,7 @@ ALONE.update(
             "lgamma",
             "logaddexp",
             "pow",
+            "scatter_add",
             "square",
         )
     }

@@ -11,7 +11,7 @@ import numpy as np
 
 from dispatchkit import nn
 from dispatchkit.as_torch.shared import written_functions
-from dispatchkit.as_torch.table import ALONE
+from dispatchkit.as_torch.table import ALONE, TRANSLATIONS
 from dispatchkit.declare.namespace import tensor_namespace as xp
 from dispatchkit.graph.recording import no_grad
 from dispatchkit.nn import functional
@@ -263,6 +263,65 @@ def embedding(input, weight, padding_idx=None, max_norm=None, norm_type=2.0, sca
     return functional.embedding(input, weight, padding_idx=padding_idx)
 
 
+def embedding_bag(
+    input,
+    weight,
+    offsets=None,
+    max_norm=None,
+    norm_type=2.0,
+    scale_grad_by_freq=False,
+    mode="mean",
+    sparse=False,
+    per_sample_weights=None,
+    include_last_offset=False,
+    padding_idx=None,
+):
+    _check_bags(input, weight, offsets, mode, scale_grad_by_freq, per_sample_weights)
+    numbers, count = xp.reshape(input, (-1,)), input.shape[0]
+    if offsets is None:
+        bags = xp.repeat(xp.arange(count), input.shape[-1])
+    else:
+        count = offsets.shape[0] - include_last_offset
+        bags = xp.searchsorted(offsets[:count], xp.arange(numbers.size), side="right") - 1
+    vectors = embedding(numbers, weight, None, max_norm, norm_type, scale_grad_by_freq)
+    padding = -1
+    if padding_idx is not None:
+        padding = padding_idx % weight.shape[0]
+    counted = numbers != padding
+    zeros = xp.zeros((count, weight.shape[1]), dtype=weight.dtype)
+    if mode == "max":
+        index = xp.broadcast_to(bags[counted][:, None], (int(xp.count_nonzero(counted)), weight.shape[1]))
+        return TRANSLATIONS["scatter_reduce"](zeros, 0, index, vectors[counted], "amax", include_self=False)
+    factors = xp.astype(counted, weight.dtype)
+    if mode == "mean":
+        factors = factors / xp.maximum(xp.bincount(bags, factors, minlength=count), 1.0)[bags]
+    if per_sample_weights is not None:
+        factors = factors * xp.reshape(per_sample_weights, (-1,))
+    return xp.index_put(zeros, bags, vectors * factors[:, None], accumulate=True)
+
+
+def _check_bags(input, weight, offsets, mode, scales, shares):
+    if shares is not None and shares.shape != input.shape:
+        raise ValueError(
+            f"embedding_bag: per_sample_weights must have the shape of the input {[*input.shape]}, found "
+            f"{[*shares.shape]}"
+        )
+    if weight.ndim != 2:
+        raise ValueError(f"weight has to be a 2D Tensor, but got Tensor of dimension {weight.ndim}")
+    if input.ndim not in (1, 2):
+        raise ValueError(f"input has to be 1D or 2D Tensor, but got Tensor of dimension {input.ndim}")
+    if input.ndim == 2 and offsets is not None:
+        raise ValueError("if input is 2D, then offsets has to be None: each row is a bag")
+    if input.ndim == 1 and (offsets is None or offsets.ndim != 1):
+        raise ValueError("offsets has to be a 1D Tensor where input is 1D")
+    if mode not in ("sum", "mean", "max"):
+        raise ValueError(f"mode has to be one of sum, mean or max, found {mode!r}")
+    if mode == "max" and scales:
+        raise ValueError("max mode does not support scaling the gradient by the frequency")
+    if shares is not None and mode != "sum":
+        raise NotImplementedError(f"per_sample_weights is only supported for mode='sum', found {mode!r}")
+
+
 def renormalize(weight, numbers, max_norm, norm_type=2.0):
     with no_grad():
         rows = xp.unique_values(xp.reshape(numbers, (-1,)))
@@ -286,5 +345,6 @@ def _lp_pool(axes):
 for _name, _function in written_functions(globals()).items():
     if _name != "renormalize":
         ALONE[f"nn.functional.{_name}"] = _function
+TRANSLATIONS["nn.functional.embedding_bag"] = ALONE.pop("nn.functional.embedding_bag")
 for _axes in (1, 2, 3):
     ALONE[f"nn.functional.lp_pool{_axes}d"] = _lp_pool(_axes)

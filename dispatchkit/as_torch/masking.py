@@ -21,6 +21,8 @@ NEUTRAL = {
     **dict.fromkeys(("amin", "argmin", "softmin"), math.inf),
     "median": math.nan,
 }
+# Functions along one axis, which may be given in a tuple.
+ALONG_ONE = frozenset({"cumsum", "cumprod", "softmax", "log_softmax", "softmin"})
 OF_WHOLE_ARRAYS = {"median": "nanmedian", "softmin": "nn.functional.softmin"}
 
 
@@ -82,6 +84,13 @@ def in_complex_like(x, y, dtype):
     return y
 
 
+def only_axis(name, dim):
+    """Return the axis of a function along one, which may be given in a tuple."""
+    if name in ALONG_ONE and isinstance(dim, (tuple, list)) and len(dim) == 1:
+        return dim[0]
+    return dim
+
+
 def in_floats_for(name, x):
     """Return elements as numbers of the default dtype, if a reduction is of exponentials."""
     if name in ("logsumexp", "softmax", "softmin", "log_softmax"):
@@ -121,7 +130,7 @@ def masked_functions(of: Mapping[str, Function]) -> dict[str, Function]:
         x = visible(input, mask, NEUTRAL[name], dtype)
         if dim is None and name == "logsumexp":
             dim = tuple(range(x.ndim))
-        given = {"dim": dim, "keepdim": keepdim}
+        given = {"dim": only_axis(name, dim), "keepdim": keepdim}
         y = reduced_by(name, whole, x, dim, given)
         if name == "median":
             return y.values

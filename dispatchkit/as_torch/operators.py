@@ -65,6 +65,7 @@ def give_operators(cls: Any, functions: Mapping[str, Call]) -> None:
         if name == "floordiv":
             plain = method  # infinities give NaN
         setattr(cls, f"__i{name}__", changing(cls, plain, method))
+    cls.__matmul__ = binary(cls, cls.__matmul__, functions["matmul"], "fi")
     cls.__rsub__ = without_booleans(cls.__rsub__, functions["rsub"])
     for name, path in OF_ONE.items():
         setattr(cls, f"__{name}__", unary(cls, getattr(cls, f"__{name}__"), functions[path]))

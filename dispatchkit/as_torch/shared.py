@@ -35,7 +35,7 @@ def in_dtype_of(x: Any, value: Any) -> Any:
     if not isinstance(value, (bool, int, float, complex, np.generic)):
         return value
     number: Any = np.asarray(value)
-    fits = number.dtype.kind != "c" or dtype.kind == "c"
+    fits = number.dtype.kind != "c" or dtype.kind in "bc"
     if fits and dtype.kind in "iu":
         least = np.iinfo(dtype).min
         if dtype.kind == "u" and number.dtype.kind == "i":

@@ -204,10 +204,10 @@ class Tensor(PlainTensor):
 
     @override
     def __setitem__(self, key: Any, value: Any, /) -> None:
-        if type(key) is not int:
-            key = index_like_pytorch(key)
         if isinstance(value, Number):
             value = in_dtype_of(self, value)
+        if type(key) is not int:
+            key = index_like_pytorch(key)
         part: Any = self
         if mixes(key):
             part, key = selected_first(self, key)
@@ -425,14 +425,17 @@ def show(call: Any, path: str, parameters: Sequence[inspect.Parameter], operatio
 
 def copying(path: str, function: Call) -> Call:
     """Return a function whose results have memory of their own."""
+    signature = inspect.signature(function)
 
     def call(*args: Any, **kwargs: Any) -> Any:
-        y = function(*args, **kwargs)
+        given = signature.bind(*args, **kwargs)
+        y = function(*given.args, **given.kwargs)
         if isinstance(y, tuple):
             return tuple(map(xp.clone, y))
         return xp.clone(y)
 
-    return show(spelling_results(call), path, list(inspect.signature(function).parameters.values()), None)
+    call.__signature__ = signature  # type: ignore[attr-defined]
+    return by_translation(path, call)
 
 
 def every_function() -> dict[str, Call]:

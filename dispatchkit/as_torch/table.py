@@ -83,6 +83,8 @@ SYNONYMS_OF = {
     "split": {"split_size": "split_size_or_sections", "input": "tensor"},
     "unsafe_split": {"split_size": "split_size_or_sections", "input": "tensor"},
     "view": {"size": "shape"},
+    "view_copy": {"size": "shape"},
+    "repeat": {"repeats": "dims"},
     "isin": {"test_element": "test_elements", "element": "elements"},
 }
 # Given as several numbers, too, as in `x.view(2, 3)`.
@@ -148,7 +150,7 @@ NO_AXES_ARE_ALL = frozenset(
     }
 )
 # Functions that may be given an axis twice.
-REPEATED_AXES = frozenset({"roll", "tensordot"})
+REPEATED_AXES = frozenset({"roll", "tensordot", "fft.fftshift", "fft.ifftshift"})
 # Functions of an axis that a number has not.
 NOT_OF_NUMBERS = frozenset(
     {

@@ -136,3 +136,68 @@ def test_sums_and_differences_take_factors_as_pytorch_does() -> None:
 def test_norms_are_computed_in_the_dtype_that_is_asked_for() -> None:
     assert torch.norm(ROW, dtype=DOUBLE).dtype == torch.linalg.norm(SQUARE, dtype=DOUBLE).dtype == DOUBLE
     assert torch.linalg.matrix_norm(SQUARE, 1, dtype=DOUBLE).dtype == DOUBLE
+
+
+@pytest.mark.parametrize(
+    ("call", "value"),
+    [
+        (lambda: torch.searchsorted(T([[1.0, 3.0], [2.0, 4.0]]), T([[3.0], [2.0]]), right=True), [[2], [1]]),
+        (lambda: torch.searchsorted(T([[1, 3], [2, 4]]), T([[3], [5]])), [[1], [2]]),
+        (lambda: F.pad(ROW[None], (2, -2), "reflect"), [[2.0, 1.0, 3.0]]),
+        (lambda: F.pad(ROW[None], (5, -4), "replicate"), [[3.0, 3.0, 3.0, 3.0]]),
+        (lambda: torch.hstack([torch.zeros(0), SQUARE]), [[1.0, 0.0], [0.0, 1.0]]),
+        (lambda: torch.gather(ROW, 0, torch.zeros((0, 2), dtype=torch.int64)), []),
+        (lambda: torch.scatter_add(ROW, 0, torch.zeros(0, dtype=torch.int64), ROW), [3.0, 1.0, 2.0]),
+        (lambda: torch.take_along_dim(ROW, T([4, -1]), 0), [1.0, 2.0]),
+        (lambda: ROW[..., ...], [3.0, 1.0, 2.0]),
+        (lambda: torch.add(True, ROW), [4.0, 2.0, 3.0]),
+        (lambda: torch.bernoulli(T([3, 4]), 1.0), [1, 1]),
+        (lambda: torch.matrix_power(T([[1, 1], [0, 1]]), 3), [[1, 3], [0, 1]]),
+        (lambda: torch.split(torch.zeros(0), 0)[0], []),
+        (lambda: torch.randint_like(T([5]), high=1), [0]),
+        (lambda: torch.full((1,), -5, dtype=torch.uint8), [251]),
+        (lambda: torch.linalg.vecdot(SQUARE, T([[2.0]])), [2.0, 2.0]),
+        (lambda: torch.view_copy(SQUARE[:, :1], (2,)), [1.0, 0.0]),
+        (lambda: F.multilabel_soft_margin_loss(T([[0.0, 0.0]]), T([1.0, 0.0])) > 0, True),
+        (lambda: F.mse_loss(T([1.0]), T([True])), 0.0),
+        (lambda: F.avg_pool1d(ROW[None], 3, stride=()), [[2.0]]),
+    ],
+)
+def test_what_pytorch_takes_is_taken(call: Callable[[], Any], value: Any) -> None:
+    assert call().tolist() == value
+
+
+def test_integers_beside_new_axes_and_booleans_select_first() -> None:
+    assert torch.ones(3, 3)[(-2, None, False)].shape == (1, 0, 3)
+    assert torch.ones(3, 3)[(None, False, 1)].shape == (1, 0, 3)
+
+
+def test_triangular_equations_with_a_factor_of_0_have_infinite_solutions() -> None:
+    A = T([[1.0, 2.0], [0.0, 0.0]])
+    y = torch.linalg.solve_triangular(A, T([[1.0], [2.0]]), upper=True)
+    assert y.tolist() == [[-float("inf")], [float("inf")]]
+    y = torch.linalg.solve_triangular(A.mT, T([[1.0, 2.0]]), upper=False, left=False)
+    assert y.isinf().any()
+
+
+def test_activations_and_norms_take_complex_numbers() -> None:
+    z = T([1 + 1j])
+    assert torch.allclose(F.silu(z), z / (1 + torch.exp(-z)))
+    assert torch.allclose(F.softsign(z), z / (1 + 2**0.5))
+    assert torch.allclose(F.rms_norm(z, (1,), eps=0.0), T([1 + 0j]))
+
+
+def test_bags_give_the_largest_vectors_and_scale_gradients_by_frequency() -> None:
+    weight = torch.tensor([[1.0], [5.0]], requires_grad=True)
+    numbers, offsets = T([0, 1, 1]), T([0, 0, 2])
+    assert F.embedding_bag(numbers, weight, offsets, mode="max").tolist() == [[0.0], [5.0], [5.0]]
+    F.embedding_bag(numbers, weight, offsets, mode="sum", scale_grad_by_freq=True).sum().backward()
+    assert weight.grad.tolist() == [[1.0], [1.0]]
+    with pytest.raises(ValueError, match="each row is a bag"):
+        F.embedding_bag(numbers[None], weight, offsets)
+
+
+@pytest.mark.parametrize("name", ["uniform_", "cauchy_", "exponential_", "log_normal_"])
+def test_what_is_drawn_from_a_density_is_not_written_into_integers(name: str) -> None:
+    with pytest.raises(NotImplementedError, match="int64"):
+        getattr(T([1, 2]), name)()

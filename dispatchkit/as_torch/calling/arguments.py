@@ -59,7 +59,7 @@ def arguments_by_name(
     given = dict(zip(names, args, strict=False))
     for key, value in kwargs.items():
         name = table.SYNONYMS_OF.get(path, {}).get(key, key)
-        if name not in targets and table.SYNONYMS.get(key) in targets and not path.startswith("masked."):
+        if name not in targets and table.SYNONYMS.get(key) in targets and has_synonyms(path):
             name = table.SYNONYMS[key]
         if name in given:
             raise TypeError(f"dispatchkit.as_torch.{path} got multiple values for argument {key!r}")
@@ -72,6 +72,11 @@ def arguments_by_name(
         elif type(value) is int and (targets.get(name) == "shape" or (name == "dims" and path == "permute")):
             given[name] = (value,)
     return given
+
+
+def has_synonyms(path: str) -> bool:
+    """Return whether a function takes other names of arguments, as those of PyTorch's core do."""
+    return path != "split" and not path.startswith("masked.")
 
 
 def drop_unused(path: str, targets: Mapping[str, str], given: dict[str, Any]) -> None:

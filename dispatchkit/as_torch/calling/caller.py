@@ -30,7 +30,7 @@ from dispatchkit.as_torch.calling.plans import Plan, key_of, plan_of
 from dispatchkit.as_torch.calling.promotion import PROMOTING, in_common_dtype
 from dispatchkit.as_torch.calling.raised import as_raised_by_pytorch
 from dispatchkit.as_torch.calling.ranks import check_ranks, ranks_of
-from dispatchkit.as_torch.calling.reductions import BROADCASTING, broadcast_target, reduction_of
+from dispatchkit.as_torch.calling.reductions import BROADCASTING, broadcast_target, check_reduction, reduction_of
 from dispatchkit.as_torch.calling.results import named
 from dispatchkit.as_torch.calling.sequences import check_several
 from dispatchkit.as_torch.calling.signatures import NAMES, check_types, signatures_of
@@ -93,6 +93,7 @@ class FunctionCaller:
         if path.startswith("nn.functional.") and self.signatures.names:
             self.names = self.signatures.names
         self.is_read_only = path in table.VIEWS_THERE
+        self.reduces = "reduction" in targets and path.startswith("nn.functional.")
         self.axes = [p.name for p in shown if p.name in table.AXES and path not in table.NO_AXES]
         self.has_new_axis = path in table.NEW_AXIS
         self.lifting = None
@@ -189,6 +190,8 @@ class FunctionCaller:
         given = arguments_by_name(self.path, self.names, self.targets, args, kwargs)
         if "out" in given and given["out"] is None and self.signatures.takes_out:
             del given["out"]
+        if self.reduces:
+            check_reduction(self.path, self.targets, given)
         before = list(given.values())
         types = (*map(type_of, args), *[(name, type_of(value)) for name, value in kwargs.items()])
         known = types in self.fitting
@@ -237,7 +240,7 @@ class FunctionCaller:
     def looks_at(self) -> Iterator[Look]:
         """Yield what looks at the arguments of each call, in PyTorch's order."""
         yield from LOOKS.get(self.path, ())
-        if "reduction" in self.targets and self.path.startswith("nn.functional."):
+        if self.reduces:
             yield functools.partial(reduction_of, self.path, self.targets)
         ranks = ranks_of(self.path)
         if ranks:

@@ -114,6 +114,8 @@ def size_and_number(given: Given) -> None:
         raise TypeError(
             f"full(): argument 'fill_value' (position 2) must be Number, not a tensor of shape {[*value.shape]}"
         )
+    if given.get("dtype") is not None and isinstance(value, (bool, int, float, complex)):
+        given["fill_value"] = in_dtype_of(np.empty((), np.dtype(str(given["dtype"]))), value)
 
 
 @check_of("split", "unsafe_split", "split_with_sizes", "split_with_sizes_copy", "unsafe_split_with_sizes")
@@ -231,8 +233,18 @@ def mask(given: Given) -> None:
 @check_of("unflatten")
 def lengths_of_parts(given: Given) -> None:
     sizes = given["sizes"]
-    if isinstance(sizes, (tuple, list)) and not len(sizes):
+    if not isinstance(sizes, (tuple, list)):
+        return
+    if not len(sizes):
         raise RuntimeError("unflatten: sizes must be non-empty")
+    axis, length = axis_of(given)
+    if not given["input"].ndim:
+        raise RuntimeError("unflatten: a tensor of 0 dimensions has no dimension to unflatten")
+    if -1 not in sizes and math.prod(sizes) != length:
+        raise RuntimeError(
+            f"unflatten: Provided sizes {[*sizes]} don't multiply up to the size of dim {axis} ({length}) in the input "
+            f"tensor"
+        )
 
 
 @check_of("chunk", "unsafe_chunk")
@@ -295,6 +307,32 @@ def shifts(given: Given) -> Given:
     if isinstance(amount, (tuple, list)):
         amount = amount[0]
     return {"input": given["input"], "shifts": amount}
+
+
+@look_each_time_of("linalg.matrix_power", "matrix_power")
+def power_of_integers(given: Given) -> None:
+    x = next(iter(given.values()))
+    if kind_of(x) in "ui" and given["n"] < 0:
+        raise NotImplementedError(f'"matrix_power" of negative powers not implemented for {dtype_name(x)!r}')
+
+
+@look_of("bernoulli")
+def floating_probabilities(given: Given) -> None:
+    if given.get("p") is None and kind_of(given["input"]) != "f":
+        raise NotImplementedError(f'"bernoulli" not implemented for {dtype_name(given["input"])!r}')
+
+
+@look_each_time_of("bernoulli")
+def range_of_probabilities(given: Given) -> None:
+    p: Any = given.get("p")
+    if p is None:
+        p = given["input"]
+    if is_array(p):
+        if p.is_tracer:
+            return
+        p = np.asarray(p.detach().array)
+    if not np.all((np.asarray(p) >= 0) & (np.asarray(p) <= 1)):
+        raise RuntimeError(f"bernoulli: Expected probabilities from 0 to 1, found {p}")
 
 
 EXTREMES = ("amax", "amin", "aminmax", "argmax", "argmin", "max", "min", "median", "mode", "nanmedian")
@@ -397,7 +435,8 @@ def real_steps(given: Given) -> None:
 
 @look_each_time_of("fft.fftshift", "fft.ifftshift")
 def shifted_axes(given: Given) -> None:
-    if given.get("dim") == ():
+    names = list(given)
+    if given.get("dim") == () or (len(names) == 1 and not given[names[0]].ndim):
         raise RuntimeError("`shifts` required")
 
 
@@ -426,6 +465,8 @@ def columns(given: Given) -> None:
 def divisor(given: Given) -> None:
     x, other = given["input"], given["other"]
     kinds = [kind_of(value) for value in (x, other)]
+    if is_array(x) and not x.size:
+        return
     if set(kinds) <= set("bui") and is_zero_somewhere(other):
         raise RuntimeError("ZeroDivisionError")
 
@@ -495,7 +536,7 @@ def imaginary(given: Given) -> None:
 
 @look_of(
     *("sub", "subtract", "rsub", "dist"),
-    *(f"nn.functional.{name}_loss" for name in ("l1", "mse", "smooth_l1", "huber", "margin_ranking", "triplet_margin")),
+    *(f"nn.functional.{name}_loss" for name in ("l1", "smooth_l1", "huber", "margin_ranking", "triplet_margin")),
     *("nn.functional.pairwise_distance", "nn.functional.poisson_nll_loss", "nn.functional.hinge_embedding_loss"),
 )
 def no_booleans(given: Given) -> None:

@@ -37,6 +37,8 @@ def check_dtypes(path: str, given: dict[str, Any]) -> None:
         members = value if type(value) is tuple else (value,)
         if name not in ARGUMENTS_OF_ANY_KIND or name == "weight":
             arrays += [x for x in members if is_array(x) and hasattr(x, "dtype")]
+    if path == "inner" and any(not x.ndim for x in arrays):
+        return  # a product by a number
     for x in arrays[1:]:
         if x.dtype != arrays[0].dtype:
             raise RuntimeError(
@@ -52,7 +54,8 @@ def check_factors(path: str, given: dict[str, Any]) -> None:
     ------
     RuntimeError : for those of a higher kind
     """
-    kinds = [kind_of(value) for name, value in given.items() if is_array(value) and hasattr(value, "dtype")]
+    operands = [value for name, value in given.items() if name not in ARGUMENTS_OF_ANY_KIND]
+    kinds = [kind_of(value) for value in operands if is_array(value) and hasattr(value, "dtype")]
     if not kinds or path.startswith("nn."):
         return
     highest = max(kinds, key="buifc".index)

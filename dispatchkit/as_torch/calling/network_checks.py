@@ -157,7 +157,10 @@ def numbers_of_places(given: Given) -> None:
     index = given["indices"]
     if str(index.dtype) != "int64":
         raise RuntimeError(f"elements in indices should be type int64 but got: {dtype_name(index)}")
-    if kind_of(given["input"]) == "c":
+    kinds = "c"
+    if given["input"].ndim > 4:
+        kinds = "buic"
+    if kind_of(given["input"]) in kinds:
         raise NotImplementedError(f'"max_unpool" not implemented for {dtype_name(given["input"])!r}')
 
 
@@ -230,3 +233,31 @@ def options_that_fit(given: Given) -> None:
     x = given["input"]
     if any(isinstance(value, complex) for value in given.values()) and kind_of(x) != "c":
         raise RuntimeError(f"value cannot be converted to type {dtype_name(x)} without overflow")
+
+
+@look_of(f"{F}huber_loss")
+def real_targets(given: Given) -> None:
+    x, target = given["input"], given["target"]
+    if kind_of(target) == "c" and kind_of(x) != "c":
+        raise RuntimeError(f"result type {dtype_name(target)} can't be cast to the desired output type {dtype_name(x)}")
+
+
+@look_of(f"{F}hinge_embedding_loss")
+def mean_of_floats(given: Given) -> None:
+    if given.get("reduction", "mean") == "mean" and kind_of(given["input"]) in "ui":
+        raise RuntimeError(
+            f"mean(): could not infer output dtype. Input dtype must be either a floating point or complex dtype. Got: "
+            f"{dtype_name(given['input'])}"
+        )
+
+
+@look_of(f"{F}mse_loss")
+def two_booleans(given: Given) -> None:
+    if [kind_of(given[name]) for name in ("input", "target")] == ["b", "b"]:
+        raise RuntimeError("Subtraction, the `-` operator, with two bool tensors is not supported.")
+
+
+@look_of(*(f"{F}{kind}_pool{axes}d" for kind in ("avg", "max") for axes in (1, 2, 3)))
+def stride_of_windows(given: Given) -> None:
+    if given.get("stride") == ():
+        del given["stride"]

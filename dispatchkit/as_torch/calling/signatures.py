@@ -41,6 +41,8 @@ NUMBERS_TOO = frozenset(
         *("fmod", "pow", "float_power", "where", "rsub", "xlogy", "special.xlogy"),
     }
 )
+# Where numbers stand for the first tensor, too.
+NUMBERS_FIRST = frozenset({"add", "sub", "subtract", "mul", "multiply", "div", "divide", "true_divide", "floor_divide"})
 ARGUMENT = re.compile(
     r"(?P<kind>\w+)(?P<list>\[\d*\])?(?P<optional>\?)?(?P<lists>\[\])? (?P<name>\w+)(?P<default>=.*)?"
 )
@@ -253,7 +255,8 @@ def _is_of(path: str, argument: Argument, value: Any) -> bool:
     if kind in FREE:
         return True
     if kind == "Tensor":
-        return is_array(value) or (path in NUMBERS_TOO and argument.name != "input" and isinstance(value, Number))
+        taken = NUMBERS_FIRST if argument.name == "input" else NUMBERS_TOO
+        return is_array(value) or (path in taken and isinstance(value, Number))
     if kind == "bool":
         return isinstance(value, (bool, np.bool_))
     if kind == "str":
