@@ -89,7 +89,7 @@ def linalg_lstsq(A, B, rcond=None, *, driver=None):
 
 def linalg_pinv(A, rcond=None, hermitian=False, *, atol=None, rtol=None):
     if hermitian:
-        # PyTorch's gradient has the other triangle all the same.
+        # Of a Hermitian matrix, as of `eigh`: both triangles have part in the gradient.
         A = hermitian_of("linalg.pinv", A.detach()) + (A - A.detach())
     if rtol is None:
         rtol = rcond
@@ -183,11 +183,11 @@ def _substituted(A: Any, B: Any, upper: bool) -> Any:
 
 
 def cholesky_solve(input, input2, upper=False):
-    # The other triangle is not looked at; PyTorch's gradient has it all the same.
+    # The other triangle is not looked at.
     triangle = xp.tril
     if upper:
         triangle = xp.triu
-    input2 = triangle(input2).detach() + (input2 - input2.detach())
+    input2 = triangle(input2)
     adjoint = xp.conj(xp.matrix_transpose(input2))
     if not holds(xp.all(xp.linalg.diagonal(input2) != 0)):
         first = input2

@@ -210,3 +210,16 @@ def test_ends_of_other_dtypes_make_numbers_of_the_default_dtype() -> None:
 def test_masked_logarithms_of_sums_have_the_dtype_of_the_first_operand() -> None:
     y = torch.masked.logaddexp(torch.tensor([1, 2]), numbers(-INF, 2.0), other_mask=torch.tensor([True, False]))
     assert (str(y.dtype), y.tolist()) == ("int64", [1, 2])
+
+
+@pytest.mark.parametrize("upper", [False, True])
+def test_the_triangle_that_a_factor_has_not_gets_no_gradient(upper: bool) -> None:
+    factor = torch.tensor([[2.0, 0.7], [1.0, 3.0]], dtype=torch.float64, requires_grad=True)
+    unread = (1, 0) if upper else (0, 1)
+    for solution in (
+        torch.cholesky_inverse(factor, upper),
+        torch.cholesky_solve(torch.ones_like(factor), factor, upper),
+    ):
+        (gradient,) = torch.autograd.grad(solution.sum(), factor)
+        assert gradient[unread].item() == 0.0
+        assert gradient[unread[::-1]].item() != 0.0

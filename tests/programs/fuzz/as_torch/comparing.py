@@ -159,6 +159,8 @@ def outcome_of(call: Call, module: Any) -> Outcome:
 def plain(value: Any) -> Any:
     """Return the elements of a tensor of either library."""
     if isinstance(value, torch.Tensor):
+        if value.layout is not torch.strided:
+            value = value.to_dense()
         return value.detach().resolve_conj().resolve_neg().numpy(force=True)
     return value.detach().numpy()
 
