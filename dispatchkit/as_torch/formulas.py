@@ -35,7 +35,7 @@ _FORMULAS: dict[str, Function] = {
     "complex": of_parts,
     "fill": lambda input, value: xp.zeros_like(input) + in_dtype_of(input, value),
     "frac": lambda input: input - xp.trunc(input),
-    "add": lambda input, other, *, alpha=1: xp.add(input, times(other, alpha)),
+    "add": lambda input, other, alpha=1: xp.add(input, times(other, alpha)),
     "addcdiv": lambda input, tensor1, tensor2, *, value=1: input + times(tensor1 / tensor2, value),
     "addcmul": lambda input, tensor1, tensor2, *, value=1: input + times(tensor1 * tensor2, value),
     "ldexp": lambda input, other: input * xp.pow(2.0, xp.astype(other, xp.result_type(input, 1.0))),

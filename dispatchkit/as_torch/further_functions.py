@@ -344,6 +344,14 @@ def put(input, index, source, accumulate=False):
     return xp.reshape(y, input.shape)
 
 
+def inner(input, other):
+    if input.ndim and other.ndim:
+        return np.inner(input, other)
+    pair = {"input": input, "other": other}
+    pair |= in_common_dtype(pair)
+    return pair["input"] * pair["other"]
+
+
 def scatter_add(input, dim, index, src):
     if not index.size:
         return xp.clone(input)

@@ -19,11 +19,10 @@ NEUTRAL = {
     **dict.fromkeys(("prod", "cumprod"), 1.0),
     **dict.fromkeys(("amax", "argmax", "logsumexp", "softmax", "log_softmax"), -math.inf),
     **dict.fromkeys(("amin", "argmin", "softmin"), math.inf),
-    "median": math.nan,
 }
 # Functions along one axis, which may be given in a tuple.
 ALONG_ONE = frozenset({"cumsum", "cumprod", "softmax", "log_softmax", "softmin"})
-OF_WHOLE_ARRAYS = {"median": "nanmedian", "softmin": "nn.functional.softmin"}
+OF_WHOLE_ARRAYS = {"softmin": "nn.functional.softmin"}
 
 
 def filler(neutral, dtype):
@@ -115,6 +114,14 @@ def visible(input, mask, neutral, dtype=None):
     return xp.where(mask, x, xp.asarray(filler(neutral, x.dtype), dtype=x.dtype))
 
 
+def median_along(whole, /, input, dim=-1, *, keepdim=False, dtype=None, mask=None):
+    """Return medians along an axis, by a function that leaves NaN out."""
+    x = input
+    if mask is not None:
+        x = visible(in_floats(input), mask, math.nan, dtype)
+    return xp.astype(whole(x, dim, keepdim).values, numpy_dtype(dtype or input.dtype), copy=False)
+
+
 def masked_functions(of: Mapping[str, Function]) -> dict[str, Function]:
     """Return the functions of `torch.masked`.
 
@@ -132,8 +139,6 @@ def masked_functions(of: Mapping[str, Function]) -> dict[str, Function]:
             dim = tuple(range(x.ndim))
         given = {"dim": only_axis(name, dim), "keepdim": keepdim}
         y = reduced_by(name, whole, x, dim, given)
-        if name == "median":
-            return y.values
         if name in ("sum", "prod", "cumsum", "cumprod"):
             return y
         return xp.astype(y, x.dtype, copy=False)
@@ -165,4 +170,5 @@ def masked_functions(of: Mapping[str, Function]) -> dict[str, Function]:
         return xp.astype(of["logaddexp"](*parts), numpy_dtype(dtype or input.dtype), copy=False)
 
     written = (mean, var, std, norm, normalize, logaddexp)
-    return {name: partial(reduction, name) for name in NEUTRAL} | {each.__name__: each for each in written}
+    further = {"median": partial(median_along, of["nanmedian"])}
+    return further | {name: partial(reduction, name) for name in NEUTRAL} | {each.__name__: each for each in written}

@@ -39,6 +39,8 @@ OTHERWISE_FOR_INTEGERS = frozenset({"truediv", "mod", "pow", "lshift", "rshift"}
 COMPARISONS = {"eq": "eq", "ne": "ne", "lt": "lt", "le": "le", "gt": "gt", "ge": "ge"}
 # Functions of one tensor and further arguments of which one has to be given.
 ASKING = frozenset({"clamp", "clip"})
+# Functions of two operands and a factor of the second.
+WITH_FACTOR = frozenset({"add", "sub", "subtract"})
 OF_ONE = {"neg": "neg", "abs": "abs", "invert": "bitwise_not"}
 
 
@@ -218,6 +220,7 @@ def in_place(cls: Any, name: str, function: Call, plain: Call | None) -> Call:
     def method(self: Any, *args: Any, **kwargs: Any) -> Any:
         try:
             known = plain is not None and not kwargs and type(self) is cls and (args or name not in ASKING)
+            known = known and (len(args) < 2 or name not in WITH_FACTOR)
             if plain is not None and known and are_plain(cls, self, args):
                 return plain(self, *args)
             if check is not None:

@@ -22,6 +22,7 @@ from dispatchkit.as_torch import (  # noqa: F401  # they enter functions
     further_functions,
     further_networks,
     networks,
+    places,
     ranges,
     signals,
     strided,
@@ -44,7 +45,7 @@ from dispatchkit.as_torch.devices import device
 from dispatchkit.as_torch.masking import masked_functions
 from dispatchkit.as_torch.operators import converting, give_operators, in_place, spreading
 from dispatchkit.as_torch.shapes import Shape, Size
-from dispatchkit.as_torch.shared import in_dtype_of
+from dispatchkit.as_torch.shared import copying, in_dtype_of, in_shape
 from dispatchkit.as_torch.special_functions import OPERATIONS
 from dispatchkit.declare.namespace import tensor_namespace as xp
 from dispatchkit.marks import override
@@ -423,21 +424,6 @@ def show(call: Any, path: str, parameters: Sequence[inspect.Parameter], operatio
     return call  # type: ignore[no-any-return]
 
 
-def copying(path: str, function: Call) -> Call:
-    """Return a function whose results have memory of their own."""
-    signature = inspect.signature(function)
-
-    def call(*args: Any, **kwargs: Any) -> Any:
-        given = signature.bind(*args, **kwargs)
-        y = function(*given.args, **given.kwargs)
-        if isinstance(y, tuple):
-            return tuple(map(xp.clone, y))
-        return xp.clone(y)
-
-    call.__signature__ = signature  # type: ignore[attr-defined]
-    return by_translation(path, call)
-
-
 def every_function() -> dict[str, Call]:
     """Return the functions of PyTorch by their paths inside it, such as ``"linalg.inv"``."""
     translations = table.TRANSLATIONS | table.ALONE
@@ -455,7 +441,8 @@ def every_function() -> dict[str, Call]:
         operation = of(value)
         if operation is not None and path not in entered and path not in table.INSTEAD.keys() - table.METHODS:
             entered[path] = by_operation(path, operation)
-    entered |= {f"{path}_copy": copying(f"{path}_copy", entered[path]) for path in table.COPIED}
+    viewed = {path: entered[path] for path in table.COPIED} | {"view": in_shape}
+    entered |= {f"{path}_copy": by_translation(f"{path}_copy", copying(f)) for path, f in viewed.items()}
     masked = {f"masked.{name}": function for name, function in masked_functions(entered).items()}
     return entered | {path: by_translation(path, function) for path, function in masked.items()}
 

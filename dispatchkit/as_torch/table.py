@@ -135,7 +135,7 @@ COPIED = (
     *("unsqueeze", "view", "as_strided"),
 )
 # Functions whose results may be of another dtype than their integers.
-OF_ANY_DTYPE = frozenset({"view", "view_copy"})
+OF_ANY_DTYPE = frozenset({"view", "view_copy", "inner"})
 # Arguments that are axes.
 AXES = frozenset({"dim", "dims", "dim0", "dim1", "dim2", "dimension", "axis", "axis0", "axis1", "start_dim", "end_dim"})
 # Functions whose arguments of these names are no axes.

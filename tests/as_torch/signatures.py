@@ -36,7 +36,7 @@ REFUSED = {
     "nanmean": "buic",
     **dict.fromkeys(("igamma", "igammac", "special.gammainc", "special.gammaincc"), "buic"),
     "nansum": "c",
-    **dict.fromkeys(("clamp", "clip", "clamp_min", "clamp_max"), "bc"),
+    **dict.fromkeys(("clamp", "clip"), "bc"),
     "addcmul": "b",
     "linalg.slogdet": "bui",
     "slogdet": "bui",

@@ -335,6 +335,37 @@ def range_of_probabilities(given: Given) -> None:
         raise RuntimeError(f"bernoulli: Expected probabilities from 0 to 1, found {p}")
 
 
+@look_of("nanmean")
+def real_numbers(given: Given) -> None:
+    x, dtype = given["input"], given.get("dtype")
+    if kind_of(x) != "f" or (dtype is not None and np.dtype(str(dtype)).kind == "c"):
+        raise NotImplementedError(f"nanmean(): expected real floating-point numbers, found {dtype_name(x)}")
+
+
+@look_of("histogram")
+def alike_in_bins(given: Given) -> None:
+    x = given["input"]
+    for name in ("bins", "weight"):
+        value: Any = given.get(name)
+        if is_array(value) and value.dtype != x.dtype:
+            raise RuntimeError(
+                f"torch.histogramdd: input tensor and {name} should have the same dtype, but got {dtype_name(x)} and "
+                f"{dtype_name(value)}"
+            )
+        if name == "bins" and is_array(value) and value.ndim != 1:
+            raise RuntimeError(f"torch.histogramdd: bins tensor should have one dimension, but got {value.ndim}")
+
+
+@look_of("gradient")
+def spacing_of_axes(given: Given) -> None:
+    spacing, axes = given.get("spacing"), given.get("dim")
+    if isinstance(spacing, tuple) and isinstance(axes, tuple) and len(spacing) != len(axes):
+        raise RuntimeError(
+            f"torch.gradient expected spacing and dim arguments to have the same length, but got {len(spacing)} and "
+            f"{len(axes)}"
+        )
+
+
 EXTREMES = ("amax", "amin", "aminmax", "argmax", "argmin", "max", "min", "median", "mode", "nanmedian")
 
 

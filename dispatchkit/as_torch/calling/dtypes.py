@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from dispatchkit.as_torch.calling.checks import dtype_name, kind_of
-from dispatchkit.as_torch.table import ARGUMENTS_OF_ANY_KIND, is_array
+from dispatchkit.as_torch.table import ARGUMENTS_OF_ANY_KIND, NUMBERS_AS_OPERANDS, is_array
 
 __all__ = ["FACTORS", "UNIFORM", "check_dtypes", "check_factors"]
 
@@ -56,6 +56,8 @@ def check_factors(path: str, given: dict[str, Any]) -> None:
     """
     operands = [value for name, value in given.items() if name not in ARGUMENTS_OF_ANY_KIND]
     kinds = [kind_of(value) for value in operands if is_array(value) and hasattr(value, "dtype")]
+    numbers = [value for name, value in given.items() if name in NUMBERS_AS_OPERANDS and not is_array(value)]
+    kinds += [kind_of(value) for value in numbers if isinstance(value, (bool, int, float, complex))]
     if not kinds or path.startswith("nn."):
         return
     highest = max(kinds, key="buifc".index)

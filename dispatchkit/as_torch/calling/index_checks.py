@@ -144,7 +144,7 @@ def places_along_all(given: Given) -> None:
 
 @look_each_time_of("index_fill")
 def filled_places(given: Given) -> None:
-    if str(given["index"].dtype) not in ("int64", "int32"):
+    if str(given["index"].dtype) != "int64":
         raise IndexError(f"index_fill_(): Expected dtype int64 for index, found {dtype_name(given['index'])}")
 
 

@@ -231,7 +231,10 @@ REAL_OPTIONS = ("leaky_relu", "elu", "celu", "threshold", "softplus", "softshrin
 @look_each_time_of(*(f"{F}{name}" for name in REAL_OPTIONS), "constant_pad_nd", f"{F}pad", "index_fill")
 def options_that_fit(given: Given) -> None:
     x = given["input"]
-    if any(isinstance(value, complex) for value in given.values()) and kind_of(x) != "c":
+    options = [value for name, value in given.items() if name not in ("input", "index", "pad", "dim")]
+    if any(kind_of(value) == "c" for value in options if is_array(value) or isinstance(value, complex)) and (
+        kind_of(x) != "c"
+    ):
         raise RuntimeError(f"value cannot be converted to type {dtype_name(x)} without overflow")
 
 
@@ -261,3 +264,23 @@ def two_booleans(given: Given) -> None:
 def stride_of_windows(given: Given) -> None:
     if given.get("stride") == ():
         del given["stride"]
+
+
+@look_of(f"{F}rms_norm", f"{F}layer_norm")
+def axes_of_norms(given: Given) -> None:
+    shape = given.get("normalized_shape")
+    if not isinstance(shape, tuple) or not all(isinstance(length, int) for length in shape):
+        raise TypeError(f"argument 'normalized_shape' (position 2) must be tuple of ints, not {type(shape).__name__}")
+
+
+@look_of(f"{F}rms_norm")
+def least_axes_of_norms(given: Given) -> None:
+    x, shape = given["input"], given["normalized_shape"]
+    if x.ndim < len(shape):
+        raise ValueError(f"Input tensor must have at least {len(shape)} dimensions, but got {x.ndim}")
+
+
+@look_of("relu", f"{F}relu")
+def no_truth(given: Given) -> None:
+    if kind_of(given["input"]) == "b":
+        raise RuntimeError("Boolean inputs not supported for relu")

@@ -162,6 +162,8 @@ def check_types(path: str, args: Sequence[Any], kwargs: Mapping[str, Any], given
     overloads = signatures_of(path).overloads
     short = min(map(_least, overloads), default=0)
     if len(args) + len(kwargs) < short:
+        if len(overloads) == 1:
+            check_presence(path, overloads[0], args, kwargs)
         return  # the function itself says what is missing
     if not overloads or any(_takes(path, overload, args, kwargs) for overload in overloads):
         return
@@ -190,6 +192,20 @@ def check_types(path: str, args: Sequence[Any], kwargs: Mapping[str, Any], given
         f"{name}() received an invalid combination of arguments: got ({', '.join(types)}), but expected "
         f"{' or '.join(f'({_form(overload)})' for overload in overloads)}"
     )
+
+
+def check_presence(path: str, overload: Sequence[Argument], args: Sequence[Any], kwargs: Mapping[str, Any]) -> None:
+    """Raise for an argument that is missing.
+
+    Raises
+    ------
+    TypeError : naming it
+    """
+    for argument in overload[len(args) :]:
+        names = [argument.name, *(name for name, meant in SYNONYMS.items() if meant == argument.name)]
+        if not argument.has_default and not any(name in kwargs for name in names):
+            name = path.rpartition(".")[2]
+            raise TypeError(f"{name}() missing 1 required positional argument: {argument.name!r}")
 
 
 def _kind(argument: Argument) -> str:
