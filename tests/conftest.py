@@ -12,6 +12,9 @@ from hypothesis import strategies as st
 import dispatchkit as dk
 from dispatchkit import catalogue  # noqa: F401  # tests list every operation
 
+# Read by SciPy when it is imported, which may be by any file.
+os.environ.setdefault("SCIPY_ARRAY_API", "1")
+
 # Every run of "quick" tries the same examples, so that a failure seen by CI is seen on a laptop.
 # Nor does it fail where a loaded machine takes long to draw examples.
 UNHURRIED = settings(deadline=None, suppress_health_check=[HealthCheck.too_slow])

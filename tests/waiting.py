@@ -1,11 +1,11 @@
-"""How long tests wait for threads and processes."""
+"""How long tests wait for threads and processes, and what is not to be waited for."""
 
 from __future__ import annotations
 
 import contextlib
 import subprocess
 from collections.abc import Callable
-from typing import Any
+from typing import Any, NoReturn
 
 # Seconds after which what a test waits for hangs: far more than it takes on a machine that does much else beside.
 PATIENCE = 1800.0
@@ -24,3 +24,8 @@ def interrupt(process: subprocess.Popen[Any], send: Callable[[], object]) -> Non
         with contextlib.suppress(subprocess.TimeoutExpired):
             process.wait(1.0)
             return
+
+
+def refuse(*args: Any, **kwargs: Any) -> NoReturn:
+    """Raise: the scheduler of arrays that nobody asks for."""
+    raise AssertionError("computed")

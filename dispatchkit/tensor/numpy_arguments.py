@@ -243,6 +243,38 @@ def given_arguments(
     return {name: value for name, value in arguments.items() if says_something(name, value)}
 
 
+# Parameters that are axes, of which array types may have names.
+AXES = ("axis", "axes", "axis1", "axis2", "axisa", "axisb", "axisc")
+# Compositions that align several arrays by the name of an axis.
+BY_NAME = frozenset({"append"})
+
+
+def with_numbers_of_axes(name: str, arguments: Given) -> Given:
+    """Return the arguments with numbers for axes that are given by the names in the first array that has names."""
+    named = [parameter for parameter in AXES if _holds_text(arguments.get(parameter))]
+    if not named or name in BY_NAME:
+        return arguments
+    array = next((value for value in arguments.values() if hasattr(value, "_numbers_of_axes")), None)
+    return arguments | {parameter: numbers_of_axes(array, name, arguments[parameter]) for parameter in named}
+
+
+def numbers_of_axes(x: Any, function: str, axis: Any) -> Any:
+    """Return an axis, or several, as numbers, as the array's method `_numbers_of_axes(function, axis)` gives them.
+
+    Raises
+    ------
+    TypeError : if the axes of the array have no names
+    """
+    own = getattr(x, "_numbers_of_axes", None)
+    if own is None:
+        raise TypeError(f"{function}: axis is a number where axes have no names, found {axis!r}")
+    return own(function, axis)
+
+
+def _holds_text(value: Any) -> bool:
+    return isinstance(value, str) or (isinstance(value, (tuple, list)) and any(isinstance(part, str) for part in value))
+
+
 def call_composition(composed: Callable[..., Any], name: str, arguments: Given) -> Any:
     """Return the result of a composition; `NotImplemented` where it does not take what is given.
 
@@ -259,7 +291,7 @@ def call_composition(composed: Callable[..., Any], name: str, arguments: Given) 
     known = signature.parameters.keys() >= arguments.keys()
     if not known or not all(map(taken.knows, arguments.keys(), arguments.values())):
         return NotImplemented
-    bound = inspect.BoundArguments(signature, arguments)
+    bound = inspect.BoundArguments(signature, with_numbers_of_axes(name, arguments))
     args, kwargs = taken.to_tensors(name, bound.args, bound.kwargs)
     return compose(composed, *args, **kwargs)
 

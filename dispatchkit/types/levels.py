@@ -235,6 +235,13 @@ BASIC = frozenset({int, slice, type(None), type(...)})
 ARRAYS = frozenset({Tensor, np.ndarray})
 
 
+def meets_another_type(op: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> bool:
+    """Return whether an argument of a call is of a type that is no wrapper, and may know units of its own."""
+    known = (Wrapper, Tensor)
+    types = (type(value) for _, value in arguments(op, args, kwargs))
+    return any(tensor_protocol.types.participates(cls) and not issubclass(cls, known) for cls in types)
+
+
 def is_simple_key(key: Any) -> bool:
     """Return whether an index is of integers and slices, or one plain array: no other array has part in the call."""
     if type(key) is tuple:

@@ -15,6 +15,7 @@ from dispatchkit.protocol.instance import tensor_protocol
 from dispatchkit.protocol.kinds import kinds
 from dispatchkit.protocol.overridable import of
 from dispatchkit.protocol.types.declaration import FieldRule, rule_of
+from dispatchkit.tensor.numpy_arguments import numbers_of_axes
 from dispatchkit.tensor.printing import Written
 from dispatchkit.types.exchange.labels import read_xarray, with_coordinates_of
 from dispatchkit.types.exchange.libraries import class_of
@@ -159,6 +160,9 @@ class MetadataTensor(Wrapper):
         if isinstance(array, Wrapper):
             array, names, _ = array._labelled()
         return array, names, self.metadata
+
+    def _numbers_of_axes(self, function: str, axis: Any) -> Any:
+        return numbers_of_axes(self.data, function, axis)
 
     def fitted(self, value: Any) -> Any:
         """Return an argument for a type inside, without its metadata.

@@ -11,7 +11,7 @@ import pytest
 import dispatchkit as dk
 from dispatchkit.backends.arrays import foreign
 from dispatchkit.types.structured import DiagonalTensor
-from tests.interop.test_dask import refuse
+from tests.waiting import refuse
 
 X, W, B = np.arange(12.0).reshape(4, 3) / 10 - 0.4, np.arange(6.0).reshape(3, 2) / 5 - 0.3, np.asarray([0.2, -0.1])
 Make = Callable[[Any], Any]

@@ -5,7 +5,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable, Iterator
 from typing import Any
 
@@ -17,8 +16,6 @@ import dispatchkit as dk
 # What these libraries warn of is theirs.
 pytestmark = pytest.mark.filterwarnings("ignore")
 
-# Read by SciPy when it is imported.
-os.environ.setdefault("SCIPY_ARRAY_API", "1")
 A = np.random.default_rng(0).normal(size=(20, 3))
 
 

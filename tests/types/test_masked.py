@@ -510,6 +510,27 @@ def test_adding_what_is_missing_makes_missing_and_its_data_do_not_count() -> Non
         dk.scatter_add(dk.ones(3), 0, MaskedTensor([0, 1], [True, False]), dk.ones(2))
 
 
+def test_a_condition_that_is_missing_selects_nothing() -> None:
+    y: Any = MaskedTensor([5.0, 6.0, 1.0, 7.0], [True, False, True, True])
+    assert shown(y[y > 2.0]) == [5.0, 7.0]
+    named, length = NamedTensor(y, ("a",)), QuantityTensor(y, "m")
+    assert shown(named[named > 2.0].data) == shown(length[length > QuantityTensor(200.0, "cm")].data) == [5.0, 7.0]
+    y[y > 5.0] = 0.0
+    assert shown(y) == [5.0, None, 1.0, 0.0]
+    assert dk.func.grad(lambda y: y[y > 2.0].sum().filled(0.0))(y).data.tolist() == [1.0, 0.0, 0.0, 0.0]
+
+
+def test_a_condition_with_gaps_selects_from_plain_arrays_and_adds_into_them() -> None:
+    plain, known = dk.asarray([1.0, 2.0, 3.0]), MaskedTensor([True, True, False], [True, False, True])
+    assert plain[known].tolist() == [1.0]
+    assert plain[known, None].tolist() == [[1.0]]
+    assert shown(dk.index_put(plain, (known,), 5.0, accumulate=True)) == [6.0, 2.0, 3.0]
+    dk.setitem(plain, known, 0.0)
+    assert plain.tolist() == [0.0, 2.0, 3.0]
+    with pytest.raises(TypeError, match="what is missing cannot be an index"):
+        plain[MaskedTensor([0], [True])] = 1.0
+
+
 def test_elements_that_are_filled_by_a_condition_are_there() -> None:
     first, value = dk.asarray([True, False, False]), MaskedTensor(9.0, False)
     assert shown(dk.masked_fill(x, first, 9.0)) == [9.0, None, 4.0]

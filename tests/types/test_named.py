@@ -14,7 +14,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import dispatchkit as dk
-from dispatchkit.types import NamedTensor
+from dispatchkit.types import MetadataTensor, NamedTensor
 
 d: Any = dk  # whose functions take names of axes, which type checkers do not know
 x: Any = NamedTensor([[1.0, 2.0, 3.0], [4.0, 5.0, 7.0]], ("time", "place"))
@@ -380,3 +380,39 @@ def test_gradients_masks_and_units_go_through_a_list_of_arrays_with_names() -> N
     assert t.grad.tolist() == [2, 2]
     lengths = [dk.types.QuantityTensor(NamedTensor([n], "x"), unit) for n, unit in ((1.0, "m"), (2.0, "km"))]
     assert NamedTensor(lengths, ("y", "x")).data.magnitude.tolist() == [[1], [2000]]
+
+
+BY_NAME: dict[str, tuple[Any, Any]] = {
+    "trapezoid": (lambda x, axis: np.trapezoid(x, axis=axis), [4.0, 10.5]),
+    "gradient": (lambda x, axis: np.gradient(x, axis=axis), [[1.0, 1.0, 1.0], [1.0, 1.5, 2.0]]),
+    "delete": (lambda x, axis: np.delete(x, 0, axis=axis), [[2.0, 3.0], [5.0, 7.0]]),
+    "split": (lambda x, axis: np.split(x, [2], axis=axis)[1], [[3.0], [7.0]]),
+    "compress": (lambda x, axis: np.compress([False, True], x, axis=axis), [[2.0], [5.0]]),
+    "rollaxis": (lambda x, axis: np.rollaxis(x, axis), [[1.0, 4.0], [2.0, 5.0], [3.0, 7.0]]),
+    "append": (lambda x, axis: np.append(x, x.T, axis=axis)[:, ::5], [[1.0, 3.0], [4.0, 7.0]]),
+}
+
+
+@pytest.mark.parametrize("name", BY_NAME)
+def test_functions_of_numpy_that_are_several_operations_take_names_of_axes(name: str) -> None:
+    call, expected = BY_NAME[name]
+    x: Any = NamedTensor([[1.0, 2.0, 3.0], [4.0, 5.0, 7.0]], ("time", "place"))
+    by_name = call(x, "place")
+    assert type(by_name) is NamedTensor
+    assert by_name.data.tolist() == expected
+    assert call(MetadataTensor(x, {"a": 1}), "place").data.data.tolist() == expected
+
+
+def test_an_axis_by_name_of_an_array_without_it_is_refused() -> None:
+    trapezoid: Any = np.trapezoid
+    x = NamedTensor([[1.0, 2.0]], ("time", "place"))
+    with pytest.raises(ValueError, match=r"^trapezoid: no axis 'run'; there are \('time', 'place'\)"):
+        trapezoid(x, axis="run")
+    for plain in (dk.ones(2), MetadataTensor(dk.ones(2), {})):
+        with pytest.raises(TypeError, match="trapezoid: axis is a number where axes have no names, found 'time'"):
+            trapezoid(plain, axis="time")
+
+
+def test_tensordot_takes_one_axis_of_each_array_by_name_as_numpy_takes_two_numbers() -> None:
+    x, v = NamedTensor([[1.0, 2.0, 3.0], [4.0, 5.0, 7.0]], ("time", "place")), NamedTensor([1.0, 0.0, 2.0], "place")
+    assert dk.tensordot(x, v, axes=("place", "place")).data.tolist() == [7.0, 18.0]

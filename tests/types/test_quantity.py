@@ -182,6 +182,7 @@ REFUSED: dict[str, tuple[Callable[[], Any], str]] = {
     "comparison": (lambda: way < time, r"^less: 'h' and 'km'"),
     "a plain number": (lambda: way + 1, r"^add: a plain number and 'km'"),
     "zero, as one": (lambda: way + 0, r"^add: a plain number and 'km'"),
+    "Python's sum": (lambda: sum([way, way]), r"^add: .*; Python's sum\(\) starts with 0, .* sum\(values, start=Quant"),
     "zeros, as ones": (lambda: way + dk.zeros(2), r"^add: a plain number and 'km'"),
     "equality with a number": (lambda: way == 3, r"^equal: a plain number"),
     "exp": (lambda: dk.exp(way), r"^exp: 'km' and a plain number"),

@@ -493,19 +493,41 @@ def move_masked(op: Any, /, *args: Any, **kwargs: Any) -> Any:
 implements_each((linalg.diagonal,), MaskedTensor)(move_masked)
 
 
+def _selecting(key: Any) -> Any:
+    """Return a key of which a condition that is missing selects no element."""
+    if isinstance(key, tuple):
+        return tuple(_selecting(part) for part in key)
+    if isinstance(key, MaskedTensor) and key.dtype == bool:
+        return key.filled(False)
+    return key
+
+
+def _has_missing(key: Any) -> bool:
+    """Return whether a key holds numbers of places of which some may be missing."""
+    if isinstance(key, tuple):
+        return any(isinstance(part, MaskedTensor) for part in key)
+    return isinstance(key, MaskedTensor)
+
+
 @implements(ops.getitem, MaskedTensor)
 def getitem_masked(x: Any, key: Any, /) -> Any:
     if type(x) is MaskedTensor and is_simple_key(key):
         return x._replace(data=x.data[key], valid=x.valid[key])
+    key = _selecting(key)
+    if not isinstance(x, MaskedTensor) and not _has_missing(key):
+        return ops.getitem(x, key)
     return move_masked(ops.getitem, x, key)
 
 
 @implements(ops.setitem, MaskedTensor)
 def assign_masked(x: Any, key: Any, value: Any, /) -> Any:
-    if not isinstance(x, MaskedTensor) or any(
-        isinstance(part, MaskedTensor) for part in (key if isinstance(key, tuple) else (key,))
-    ):
-        return decline("an index is a plain array")
+    key = _selecting(key)
+    if _has_missing(key):
+        return decline("what is missing cannot be an index")
+    if not isinstance(x, MaskedTensor):
+        if isinstance(value, MaskedTensor):
+            return decline("what is missing cannot be written into a plain array")
+        return ops.setitem(x, key, value)
     data, valid = parts(value)
     ops.setitem(x.data, key, data)
     ops.setitem(x.valid, key, valid)
@@ -521,7 +543,8 @@ def scatter_add_masked(x: Any, /, axis: int, indices: Any, src: Any) -> Any:
 
 @implements(ops.index_put, MaskedTensor)
 def index_put_masked(x: Any, key: Any, value: Any, /, *, accumulate: bool = False) -> Any:
-    if not accumulate or any(isinstance(part, MaskedTensor) for part in (key if isinstance(key, tuple) else (key,))):
+    key = _selecting(key)
+    if not accumulate or _has_missing(key):
         return move_masked(ops.index_put, x, key, value, accumulate=accumulate)
     return _add_into(lambda into, added: ops.index_put(into, key, added, accumulate=True), x, value)
 

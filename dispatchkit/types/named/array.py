@@ -184,6 +184,15 @@ class NamedTensor(Wrapper):
         others = {name: place for name, place in places.items() if name not in vectors}
         return part[tuple(others.get(name, slice(None)) for name in self.names)]
 
+    def _numbers_of_axes(self, function: str, axis: Any) -> Any:
+        if isinstance(axis, (tuple, list)):
+            return tuple(self._numbers_of_axes(function, part) for part in axis)
+        if not isinstance(axis, str):
+            return axis
+        if axis not in self.names:
+            raise ValueError(f"{function}: no axis {axis!r}; there are {self.names}")
+        return self.names.index(axis)
+
     def rename(self, **names: str) -> NamedTensor:
         """Return the array with other names for some of its axes.
 
@@ -350,13 +359,7 @@ def places(op: Any, x: NamedTensor, axis: Any) -> Any:
     ------
     ValueError : for a name that the array does not have
     """
-    if isinstance(axis, (tuple, list)):
-        return tuple(places(op, x, part) for part in axis)
-    if not isinstance(axis, str):
-        return axis
-    if axis not in x.names:
-        raise ValueError(f"{op.__name__}: no axis {axis!r}; there are {x.names}")
-    return x.names.index(axis)
+    return x._numbers_of_axes(op.__name__, axis)
 
 
 def axes_meant(x: NamedTensor, axis: Any) -> set[int]:

@@ -139,7 +139,12 @@ def _contracted(x1: Any, x2: Any, axes: Any) -> tuple[tuple[int, ...], tuple[int
         if not 0 <= axes <= min(x1.ndim, x2.ndim):
             raise ValueError(f"tensordot: axes={axes} cannot be contracted in arrays with {x1.ndim} and {x2.ndim} axes")
         return tuple(range(x1.ndim - axes, x1.ndim)), tuple(range(axes))
-    pair = (axes, axes) if isinstance(axes, str) or all(isinstance(axis, str) for axis in axes) else axes
+    pair = axes
+    if isinstance(axes, str):
+        pair = (axes, axes)
+    elif all(isinstance(axis, str) for axis in axes):
+        names = tuple(dict.fromkeys(axes))  # NumPy's pair of two axes is one name twice
+        pair = (names, names)
     numbers = []
     for x, chosen in zip((x1, x2), pair, strict=True):
         listed = (chosen,) if isinstance(chosen, (int, str)) else tuple(chosen)

@@ -20,6 +20,9 @@ from dispatchkit.protocol.kinds import kinds
 from dispatchkit.types.units.unit import ONE, WHOLE, Unit
 
 KEPT = object()
+START_OF_SUM = (
+    "Python's sum() starts with 0, which has no unit: give it a start, as in sum(values, start=QuantityTensor(0, unit))"
+)
 
 
 class QuantityCall(NamedTuple):

@@ -22,17 +22,23 @@ from dispatchkit.tensor import Tensor
 from dispatchkit.tensor.conversion import dense_form
 from dispatchkit.tensor.printing import Written
 from dispatchkit.tree import container_items, leaves, map_leaves
-from dispatchkit.types.exchange.libraries import is_of
 from dispatchkit.types.exchange.parts import Parts, with_level
 from dispatchkit.types.exchange.quantities import OF_ASTROPY_MEANT, read_object
 from dispatchkit.types.exchange.reading import as_array
 from dispatchkit.types.exchange.tables import read_pandas
-from dispatchkit.types.levels import MOVING, Wrapper, arguments, is_simple_key, level, map_results
+from dispatchkit.types.levels import MOVING, Wrapper, arguments, is_simple_key, level, map_results, meets_another_type
 from dispatchkit.types.plotting import Drawn
-from dispatchkit.types.units.laws import ASSIGNING, BY_ARGUMENTS, IN_ONE_UNIT, KEPT, Law, QuantityCall, law_of
-from dispatchkit.types.units.unit import ONE, UNCHANGED, Rescaling, Unit
-
-DEVICES = ("cpu", "cuda", "gpu", "mps", "tpu", "xpu", "meta")
+from dispatchkit.types.units.laws import (
+    ASSIGNING,
+    BY_ARGUMENTS,
+    IN_ONE_UNIT,
+    KEPT,
+    START_OF_SUM,
+    Law,
+    QuantityCall,
+    law_of,
+)
+from dispatchkit.types.units.unit import ONE, UNCHANGED, Rescaling, Unit, is_unit
 
 
 def unit_of_gradient(unit: Unit, outputs: list[Unit | None]) -> Unit:
@@ -167,7 +173,7 @@ class QuantityTensor(Wrapper):
         ------
         UnitError : if it does not convert
         """
-        if args and not kwargs and _is_unit(args[0]):
+        if args and not kwargs and is_unit(args[0]):
             unit = Unit(args[0])
             return QuantityTensor(_by_step(self, _conversion("to", self.unit, unit)), unit)
         return super().to(*args, **kwargs)
@@ -332,12 +338,6 @@ def _without_unit(x: QuantityTensor, unit: Unit) -> Any:
     raise UnitError(f"QuantityTensor: the array is in '{x.unit}' already; {advice}")
 
 
-def _is_unit(value: Any) -> bool:
-    if isinstance(value, str):
-        return value.partition(":")[0] not in DEVICES
-    return isinstance(value, Unit) or is_of("pint", value) or is_of("astropy", value)
-
-
 SIMPLE = frozenset((QuantityTensor, Tensor, int, float))
 
 
@@ -372,8 +372,10 @@ def compute_on_quantities(op: Any, /, *args: Any, **kwargs: Any) -> Any:
     try:
         return _compute_by_law(op, law, units, adopted, args, kwargs)
     except UnitError as error:
-        if _meets_another_type(op, args, kwargs):
+        if meets_another_type(op, args, kwargs):
             return decline(str(error))
+        if op is ops.add and type(args[0]) is int and args[0] == 0:
+            raise UnitError(f"{error}; {START_OF_SUM}") from None
         raise
 
 
@@ -480,13 +482,6 @@ def _unit_of(value: Any, adopted: Unit) -> Unit:
     if not math.isfinite(value) or (value == 0 and not adopted.origin):
         return adopted
     return ONE
-
-
-def _meets_another_type(op: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> bool:
-    """Return whether an argument is of a type that may know units of its own."""
-    known = (Wrapper, Tensor)
-    types = (type(value) for _, value in arguments(op, args, kwargs))
-    return any(tensor_protocol.types.participates(cls) and not issubclass(cls, known) for cls in types)
 
 
 # Of calls whose arguments are arrays and numbers alone: how each is converted, and the unit of the result.

@@ -573,3 +573,11 @@ def _number(node: ast.AST) -> Fraction:
 
 
 ONE = _unit_of_parts({})
+DEVICES = ("cpu", "cuda", "gpu", "mps", "tpu", "xpu", "meta")
+
+
+def is_unit(value: Any) -> bool:
+    """Return whether an argument of `to` means a unit, and not a device or a dtype."""
+    if isinstance(value, str):
+        return value.partition(":")[0] not in DEVICES
+    return isinstance(value, Unit) or is_of("pint", value) or is_of("astropy", value)
