@@ -287,10 +287,9 @@ def narrow(input, dim, start, length):
 
 def split(tensor, split_size_or_sections, dim=0):
     size = split_size_or_sections
-    if isinstance(size, int) and not size:
-        cuts = ()
-    elif isinstance(size, int):
-        cuts = tuple(range(size, tensor.shape[dim], size))
+    if isinstance(size, int):
+        # Where there is nothing, pieces may have no elements.
+        cuts = tuple(range(size, tensor.shape[dim], max(size, 1)))
     else:
         cuts = tuple(accumulate(size[:-1]))
     return xp.split(tensor, cuts, axis=dim)

@@ -483,10 +483,11 @@ def give_methods() -> None:
         is_method = path not in table.NO_METHODS and not path.endswith("_like")
         if "." not in path and first in ("input", "tensor") and is_method:
             is_property = isinstance(getattr(PlainTensor, path, None), Property)
-            check = getattr(function, "check", None)
-            function = getattr(function, "as_method", function)
+            check: Any = getattr(function, "check", None)
+            method: Any = getattr(function, "as_method", function)
             if check is not None:
-                function.check = check  # type: ignore[attr-defined]
+                method.check = check
+            function = method
             if is_property:
                 setattr(Tensor, path, property(function))
             elif path in table.SPREAD_METHODS:

@@ -60,8 +60,8 @@ def order_of_distance(given: Given) -> None:
 
 @look_each_time_of("linalg.householder_product", "orgqr")
 def reflections(given: Given) -> None:
-    names = list(given)
-    x, tau = given[names[0]], given.get("tau", given.get("input2"))
+    x: Any = next(iter(given.values()))
+    tau: Any = given.get("tau", given.get("input2"))
     if not is_array(tau):
         return
     if x.ndim < 2:
@@ -123,7 +123,7 @@ def range_of_pivots(given: Given) -> None:
 
 @look_each_time_of("cholesky_solve", "cholesky_inverse")
 def square_factor(given: Given) -> None:
-    A = given.get("input2", given.get("input"))
+    A: Any = given.get("input2", given.get("input"))
     if is_array(A) and A.ndim > 1 and A.shape[-1] != A.shape[-2]:
         rows, columns = A.shape[-2:]
         raise RuntimeError(f"A must be batches of square matrices, but they are {rows} by {columns} matrices")

@@ -76,7 +76,8 @@ def floating_operands(given: Given) -> None:
 
 @look_of(f"{F}prelu", f"{F}grid_sample")
 def one_dtype(given: Given) -> None:
-    x, other = given["input"], given.get("weight", given.get("grid"))
+    x: Any = given["input"]
+    other: Any = given.get("weight", given.get("grid"))
     if is_array(other) and x.dtype != other.dtype:
         raise RuntimeError(f"expected tensors of one dtype, but got {dtype_name(x)} and {dtype_name(other)}")
 
