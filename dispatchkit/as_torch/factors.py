@@ -10,7 +10,7 @@ import numpy as np
 
 from dispatchkit.as_torch.functions import linalg_solve
 from dispatchkit.as_torch.shared import hermitian_of, written_functions
-from dispatchkit.as_torch.table import ALONE, TRANSLATIONS
+from dispatchkit.as_torch.table import ALONE, TRANSLATIONS, is_array
 from dispatchkit.declare.namespace import tensor_namespace as xp
 from dispatchkit.declare.wrapping import holds
 
@@ -50,9 +50,6 @@ def linalg_lu_factor(A, *, pivot=True):
 
 def lu_unpack(LU_data, LU_pivots, unpack_data=True, unpack_pivots=True):
     count, m = min(LU_data.shape[-2:]), LU_data.shape[-2]
-    P = xp.broadcast_to(xp.eye(m, dtype=LU_data.dtype), (*LU_data.shape[:-2], m, m))
-    for k in range(LU_pivots.shape[-1]):
-        P = _swap(P, k, LU_pivots[..., k] - 1)
     L = xp.tril(LU_data[..., :count], k=-1) + xp.eye(m, count, dtype=LU_data.dtype)
     nothing = xp.zeros((0,), dtype=LU_data.dtype)
     U = xp.triu(LU_data[..., :count, :])
@@ -60,6 +57,9 @@ def lu_unpack(LU_data, LU_pivots, unpack_data=True, unpack_pivots=True):
         L, U = nothing, nothing
     if not unpack_pivots:
         return nothing, L, U
+    P = xp.broadcast_to(xp.eye(m, dtype=LU_data.dtype), (*LU_data.shape[:-2], m, m))
+    for k in range(LU_pivots.shape[-1]):
+        P = _swap(P, k, LU_pivots[..., k] - 1)
     return xp.matrix_transpose(P), L, U
 
 
@@ -89,12 +89,14 @@ def linalg_lstsq(A, B, rcond=None, *, driver=None):
 
 def linalg_pinv(A, rcond=None, hermitian=False, *, atol=None, rtol=None):
     if hermitian:
-        # PyTorch's gradient has the other triangle all the same.
+        # Of a Hermitian matrix, as of `eigh`: both triangles have part in the gradient.
         A = hermitian_of("linalg.pinv", A.detach()) + (A - A.detach())
     if rtol is None:
         rtol = rcond
-    if atol is None:
+    if atol is None and not is_array(rtol):
         return xp.linalg.pinv(A, rtol=rtol)
+    if atol is None:
+        atol = 0.0
     u, s, vh = xp.linalg.svd(A, full_matrices=False)
     if not s.shape[-1]:
         return xp.matrix_transpose(A)
@@ -158,16 +160,41 @@ def linalg_solve_triangular(A, B, *, upper, left=True, unitriangular=False):
     A = triangle(A)
     if unitriangular:
         A = xp.where(xp.eye(A.shape[-1], dtype=xp.bool), 1, A)
-    return linalg_solve(A, B, left=left)
+    if xp.isdtype(A.dtype, "complex floating") or not xp.isdtype(B.dtype, "complex floating"):
+        B = xp.astype(B, A.dtype, copy=False)
+    if holds(xp.all(xp.linalg.diagonal(A) != 0)):
+        return linalg_solve(A, B, left=left)
+    if left:
+        return _substituted(A, B, upper)
+    return _substituted(A.mT, B.mT, not upper).mT
+
+
+def _substituted(A: Any, B: Any, upper: bool) -> Any:
+    """Return the solutions of triangular equations one row after the other, infinite or NaN where a factor is 0."""
+    n = A.shape[-1]
+    rows: dict[int, Any] = {}
+    with np.errstate(all="ignore"):
+        for place in range(n)[:: 1 - 2 * upper]:
+            rest = B[..., place, :]
+            for other, row in rows.items():
+                rest = rest - A[..., place, other, None] * row
+            rows[place] = rest / A[..., place, place, None]
+    return xp.stack([rows[place] for place in range(n)], axis=-2)
 
 
 def cholesky_solve(input, input2, upper=False):
-    # The other triangle is not looked at; PyTorch's gradient has it all the same.
+    # The other triangle is not looked at.
     triangle = xp.tril
     if upper:
         triangle = xp.triu
-    input2 = triangle(input2).detach() + (input2 - input2.detach())
+    input2 = triangle(input2)
     adjoint = xp.conj(xp.matrix_transpose(input2))
+    if not holds(xp.all(xp.linalg.diagonal(input2) != 0)):
+        first = input2
+        if upper:
+            first = adjoint
+        half = linalg_solve_triangular(first, input, upper=False)
+        return linalg_solve_triangular(xp.conj(first.mT), half, upper=True)
     if upper:
         matrix = adjoint @ input2
     else:

@@ -35,14 +35,14 @@ _FORMULAS: dict[str, Function] = {
     "complex": of_parts,
     "fill": lambda input, value: xp.zeros_like(input) + in_dtype_of(input, value),
     "frac": lambda input: input - xp.trunc(input),
-    "add": lambda input, other, *, alpha=1: xp.add(input, times(other, alpha)),
+    "add": lambda input, other, alpha=1: xp.add(input, times(other, alpha)),
     "addcdiv": lambda input, tensor1, tensor2, *, value=1: input + times(tensor1 / tensor2, value),
     "addcmul": lambda input, tensor1, tensor2, *, value=1: input + times(tensor1 * tensor2, value),
     "ldexp": lambda input, other: input * xp.pow(2.0, xp.astype(other, xp.result_type(input, 1.0))),
     "masked_fill": lambda input, mask, value: xp.where(mask, in_dtype_of(input, value), input),
     "polar": lambda abs, angle: abs * xp.exp(1j * angle),
     "rsub": lambda input, other, alpha=1: xp.subtract(other, times(input, alpha)),
-    "sub": lambda input, other, *, alpha=1: xp.subtract(input, times(other, alpha)),
+    "sub": lambda input, other, alpha=1: xp.subtract(input, times(other, alpha)),
     "nn.functional.hardshrink": lambda input, lambd=0.5: xp.where(xp.abs(input) <= lambd, xp.zeros_like(input), input),
     "nn.functional.tanhshrink": lambda input: input - xp.tanh(input),
     "nn.functional.softshrink": lambda input, lambd=0.5: input - xp.clip(input, -lambd, lambd),
@@ -73,6 +73,8 @@ _FORMULAS: dict[str, Function] = {
     "linalg.lu": lambda A, *, pivot=True: lu_unpack(*lu_factor(A, pivot=pivot)),
     "lu_solve": lambda b, LU_data, LU_pivots: linalg_lu_solve(LU_data, LU_pivots, b),
     "addmm": lambda input, mat1, mat2, *, beta=1, alpha=1: kept(input, beta) + times(mat1 @ mat2, alpha),
+    "addmv": lambda input, mat, vec, *, beta=1, alpha=1: kept(input, beta) + times(mat @ vec, alpha),
+    "baddbmm": lambda input, batch1, batch2, *, beta=1, alpha=1: kept(input, beta) + times(batch1 @ batch2, alpha),
     "dist": lambda input, other, p=2: xp.linalg.vector_norm(input - other, ord=p),
     "einsum": lambda *args: np.einsum(args[0], *several(args[1:])),
     # Of arrays as a whole.
@@ -86,5 +88,4 @@ _FORMULAS: dict[str, Function] = {
 # Each gets the name that messages and tracebacks show.
 FORMULAS = {path: with_name(formula, path.rpartition(".")[2]) for path, formula in _FORMULAS.items()}
 FURTHER = {"special.multigammaln": "mvlgamma", "subtract": "sub"}
-FURTHER |= {"addmv": "addmm", "baddbmm": "addmm"}
 TRANSLATIONS.update(FORMULAS | {further: FORMULAS[name] for further, name in FURTHER.items()})

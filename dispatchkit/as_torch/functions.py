@@ -20,7 +20,6 @@ from dispatchkit.as_torch.shared import implicit_axis, index_along, kept, runnin
 from dispatchkit.as_torch.table import ALONE, TRANSLATIONS, Function, NotTranslated, Values, is_array
 from dispatchkit.backends.arrays import numpy_dtype
 from dispatchkit.declare.namespace import tensor_namespace as xp
-from dispatchkit.declare.wrapping import holds
 from dispatchkit.graph.storage import Storage
 from dispatchkit.tensor.gradients import like_tensor
 from dispatchkit.tensor.numpy_arguments import signature_in_numpy
@@ -29,7 +28,7 @@ NO_DEFAULT = inspect.Parameter.empty
 # Functions of NumPy, which operations answer, by what PyTorch calls their arguments.
 OF_NUMPY = {
     "input": ("deg2rad", "exp2", "fliplr", "flipud", "isneginf", "isposinf", "isreal", "rad2deg", "sinc"),
-    "input other": ("fmod", "inner", "logaddexp2", "vdot"),
+    "input other": ("fmod", "logaddexp2", "vdot"),
     "input exponent": ("float_power",),
     "input decimals": ("round",),
     "input offset": ("diagflat",),
@@ -37,7 +36,7 @@ OF_NUMPY = {
     "input offset dim1 dim2": ("diagonal",),
     "input sections": ("dsplit", "hsplit", "vsplit"),
     "input other rtol atol equal_nan": ("allclose", "isclose"),
-    "tensors": ("column_stack", "dstack", "hstack", "linalg.multi_dot", "vstack"),
+    "tensors": ("column_stack", "dstack", "linalg.multi_dot", "vstack"),
     "input p": ("linalg.cond",),
     "A UPLO": ("linalg.eigh", "linalg.eigvalsh"),
 }
@@ -162,12 +161,7 @@ def kthvalue(input, k, dim=-1, keepdim=False):
 
 def _median(counted, /, input, dim=None, keepdim=False):
     if dim is None:
-        value = _median(counted, xp.reshape(input, (-1,)), 0).values.detach()
-        # The gradient goes to all elements that are the median.
-        is_median = (input == value) & xp.isfinite(input)
-        apart = xp.where(is_median, input - input.detach(), xp.zeros((), dtype=input.dtype))
-        count = xp.maximum(xp.count_nonzero(is_median), 1)
-        return value + xp.astype(xp.sum(apart) / count, input.dtype)
+        return _median_of_all(counted, input)
     order, count = xp.argsort(input, axis=dim), xp.count_nonzero(counted(input), axis=dim, keepdims=True)
     place = (xp.maximum(count, 1) - 1) // 2
     if counted is xp.ones_like:
@@ -175,6 +169,21 @@ def _median(counted, /, input, dim=None, keepdim=False):
         numbers = xp.count_nonzero(~xp.isnan(input), axis=dim, keepdims=True)
         place = xp.where(numbers < count, numbers, place)
     return _pick(input, xp.take_along_axis(order, place, axis=dim), dim, keepdim)
+
+
+def _median_of_all(counted, input):
+    if not input.size:
+        with np.errstate(invalid="ignore"):
+            return xp.astype(xp.asarray(np.nan), input.dtype)
+    value = _median(counted, xp.reshape(input, (-1,)), 0).values
+    if not xp.isdtype(input.dtype, "real floating"):
+        return value
+    value = value.detach()
+    # The gradient goes to all elements that are the median, which may be infinite or NaN.
+    is_median = (input == value) | (xp.isnan(input) & xp.isnan(value))
+    with np.errstate(invalid="ignore"):
+        share = xp.sum(xp.where(is_median, input, 0)) / xp.astype(xp.count_nonzero(is_median), input.dtype)
+        return xp.where(xp.isfinite(value), value + (share - share.detach()), share)
 
 
 TRANSLATIONS["median"] = partial(_median, xp.ones_like)
@@ -286,7 +295,8 @@ def narrow(input, dim, start, length):
 def split(tensor, split_size_or_sections, dim=0):
     size = split_size_or_sections
     if isinstance(size, int):
-        cuts = tuple(range(size, tensor.shape[dim], size))
+        # Where there is nothing, pieces may have no elements.
+        cuts = tuple(range(size, tensor.shape[dim], max(size, 1)))
     else:
         cuts = tuple(accumulate(size[:-1]))
     return xp.split(tensor, cuts, axis=dim)
@@ -302,32 +312,6 @@ def unflatten(input, dim, sizes):
     return xp.reshape(input, (*input.shape[:dim], *sizes, *input.shape[dim + 1 :]))
 
 
-def index_add(input, dim, index, source, *, alpha=1):
-    return xp.index_put(input, index_along(input, dim, index), times(source, alpha), accumulate=True)
-
-
-def index_fill(input, dim, index, value):
-    return xp.index_put(input, index_along(input, dim, index), xp.asarray(value, dtype=input.dtype))
-
-
-def scatter(input, dim, index, src=None, *, value=None, reduce=None):
-    if value is not None:
-        src = value
-    if reduce is not None:
-        if reduce not in ("add", "multiply"):
-            raise RuntimeError(f"scatter(): reduce argument must be either add or multiply, found {reduce!r}")
-        if not is_array(src):
-            src = xp.full(index.shape, src, dtype=input.dtype)
-        return scatter_reduce(input, dim, index, src, {"add": "sum", "multiply": "prod"}[reduce])
-    if is_array(src):
-        elements = src[tuple(map(slice, index.shape))]
-    else:
-        elements = xp.asarray(src, dtype=input.dtype)
-    places = list(np.indices(index.shape, sparse=True))
-    places[dim] = index
-    return xp.index_put(input, tuple(places), elements)
-
-
 def squeeze(input, dim=None):
     if dim is None:
         dim = range(input.ndim)
@@ -338,7 +322,7 @@ def squeeze(input, dim=None):
 
 def norm(input, p="fro", dim=None, keepdim=False, *, dtype=None):
     if dtype is not None:
-        raise NotTranslated
+        input = xp.astype(input, numpy_dtype(dtype))
     if p == "nuc":
         if dim is None:
             dim = (-2, -1)
@@ -360,17 +344,19 @@ def linalg_solve(A, B, *, left=True):
     return xp.linalg.solve(A, B)
 
 
-def linalg_matrix_norm(A, ord="fro", dim=(-2, -1), keepdim=False):
+def linalg_norm(x, ord=None, dim=None, keepdim=False, *, dtype=None):
+    if dtype is not None:
+        x = xp.astype(x, numpy_dtype(dtype))
+    return xp.linalg.norm(x, ord=ord, axis=dim, keepdims=keepdim)
+
+
+def linalg_matrix_norm(A, ord="fro", dim=(-2, -1), keepdim=False, *, dtype=None):
+    if dtype is not None:
+        A = xp.astype(A, numpy_dtype(dtype))
     y = xp.linalg.matrix_norm(xp.moveaxis(A, tuple(dim), (-2, -1)), ord=ord)
     if keepdim:
         return xp.expand_dims(y, axis=tuple(axis % A.ndim for axis in dim))
     return y
-
-
-def take_along_dim(input, indices, dim=None):
-    if dim is None:
-        return xp.take_along_axis(xp.reshape(input, (-1,)), xp.reshape(indices, (-1,)), axis=0)
-    return xp.take_along_axis(input, indices, axis=dim)
 
 
 def unique(input, sorted=True, return_inverse=False, return_counts=False, dim=None):
@@ -379,23 +365,20 @@ def unique(input, sorted=True, return_inverse=False, return_counts=False, dim=No
     return np.unique(input, return_inverse=return_inverse, return_counts=return_counts)
 
 
-def searchsorted(sorted_sequence, input, *, out_int32=False, right=False, side=None, sorter=None):
-    places = xp.searchsorted(sorted_sequence, input, side=side or ("right" if right else "left"), sorter=sorter)
-    if out_int32:
-        return xp.astype(places, xp.int32)
-    return places
-
-
 def nn_functional_pad(input, pad, mode="constant", value=None):
     last = list(zip(pad[::2], pad[1::2], strict=True))[::-1]
-    # What is negative is cut off.
-    cuts = [slice(max(0, -before), min(0, after) or None) for before, after in last]
-    if min(pad, default=0) < 0:
-        input = input[(..., *cuts)]
+    # What is negative is cut off; of elements that are repeated, those behind it count, too.
+    cuts = (..., *(slice(max(0, -before), min(0, after) or None) for before, after in last))
+    cuts_first = min(pad, default=0) < 0 and mode in ("constant", "circular")
+    if cuts_first:
+        input = input[cuts]
     widths = ((0, 0),) * (input.ndim - len(last)) + tuple((max(0, before), max(0, after)) for before, after in last)
     if mode == "constant":
         return xp.pad(input, widths, constant_values=value or 0)
-    return xp.pad(input, widths, {"replicate": "edge", "circular": "wrap"}.get(mode, mode))
+    y = xp.pad(input, widths, {"replicate": "edge", "circular": "wrap"}.get(mode, mode))
+    if min(pad, default=0) < 0 and not cuts_first:
+        return y[cuts]
+    return y
 
 
 # Of NumPy, with other arguments.
@@ -441,10 +424,6 @@ def aminmax(input, *, dim=None, keepdim=False):
     return xp.amin(input, axis=dim, keepdims=keepdim), xp.amax(input, axis=dim, keepdims=keepdim)
 
 
-def bucketize(input, boundaries, *, out_int32=False, right=False):
-    return searchsorted(boundaries, input, out_int32=out_int32, right=right)
-
-
 def cdist(x1, x2, p=2.0, compute_mode=None):
     return xp.linalg.vector_norm(xp.expand_dims(x1, axis=-2) - xp.expand_dims(x2, axis=-3), ord=p, axis=-1)
 
@@ -457,42 +436,6 @@ def diag_embed(input, offset=0, dim1=-2, dim2=-1):
     size = input.shape[-1] + abs(offset)
     zeros = xp.zeros((*input.shape[:-1], size, size), dtype=input.dtype)
     return xp.moveaxis(diagonal_scatter(zeros, input, offset, -2, -1), (-2, -1), (dim1, dim2))
-
-
-def scatter_reduce(input, dim, index, src, reduce, *, include_self=True):
-    low, high = -np.inf, np.inf
-    if xp.isdtype(input.dtype, "integral"):
-        low, high = xp.iinfo(input.dtype).min, xp.iinfo(input.dtype).max
-    elif input.dtype == xp.bool:
-        low, high = False, True
-    start: Any = {"sum": 0, "mean": 0, "prod": 1, "amax": low, "amin": high}.get(reduce)
-    if start is None:
-        raise NotTranslated
-    base = input
-    if not include_self:
-        base = scatter(input, dim, index, value=start)
-    if reduce == "sum":
-        return xp.scatter_add(base, dim, index, src)
-    if reduce == "mean":
-        pairs = (input, src), (xp.ones_like(input), xp.ones_like(src))
-        total, counts = (scatter_reduce(x, dim, index, y, "sum", include_self=include_self) for x, y in pairs)
-        rounding: str | None = None
-        if not xp.isdtype(input.dtype, "real floating"):
-            rounding = "floor"
-        return div(total, counts, rounding_mode=rounding)
-    # Elements stand behind what their place has, along a last axis.
-    region = tuple(slice(None if axis == dim % input.ndim else length) for axis, length in enumerate(index.shape))
-    index, elements = (xp.moveaxis(x, dim, -1) for x in (index, src[tuple(map(slice, index.shape))]))
-    hits = xp.expand_dims(index, axis=-2) == xp.reshape(xp.arange(input.shape[dim]), (-1, 1))
-    elements = xp.where(hits, xp.expand_dims(elements, axis=-2), xp.asarray(start, dtype=input.dtype))
-    before = xp.expand_dims(xp.moveaxis(base[region], dim, -1), axis=-1)
-    reduced = getattr(xp, reduce)(xp.concat([before, elements], axis=-1), axis=-1)
-    return xp.index_put(base, region, xp.moveaxis(reduced, -1, dim))
-
-
-def index_reduce(input, dim, index, source, reduce, *, include_self=True):
-    index = xp.reshape(index, (-1, *(1,) * (input.ndim - dim % input.ndim - 1)))
-    return scatter_reduce(input, dim, xp.broadcast_to(index, source.shape), source, reduce, include_self=include_self)
 
 
 def angle(input):
@@ -573,19 +516,6 @@ def diagonal_scatter(input, src, offset=0, dim1=0, dim2=1):
     return xp.moveaxis(xp.index_put(matrices, places, src), (-2, -1), (dim1, dim2))
 
 
-def masked_scatter(input, mask, source):
-    input, mask = xp.broadcast_arrays(input, mask)
-    source = xp.ravel(source)
-    if not holds(xp.count_nonzero(mask) <= source.size, traced=True):
-        raise ValueError(f"masked_scatter: mask is true more often than source has elements: {source.size}")
-    if not source.size:
-        return xp.clone(input)
-    # The source's elements in order, one wherever the mask is true.
-    places = xp.cumulative_sum(xp.astype(xp.ravel(mask), np.int64)) - 1
-    values = xp.take(source, xp.clip(places, 0, source.size - 1))
-    return xp.where(mask, xp.reshape(values, mask.shape), input)
-
-
 def unique_consecutive(input, return_inverse=False, return_counts=False, dim=None):
     if dim is None:
         rows = xp.ravel(input)
@@ -625,14 +555,16 @@ def _bernoulli(input, p=None, *, generator=None):
     return xp.random.bernoulli(p, shape=tuple(input.shape), dtype=input.dtype, generator=generator)
 
 
-def randint_like(input, low=0, high=None, *, dtype=None, **options):
+def randint_like(input, low=None, high=None, *, dtype=None, **options):
     if high is None:
         low, high = 0, low
+    elif low is None:
+        low = 0
     drawn = xp.random.randint(low, high, shape=input.shape, **options)
     return like_tensor(input, xp.astype(drawn, dtype or input.dtype))
 
 
-def histogram(input, bins, *, range=None, weight=None, density=False):
+def histogram(input, bins=100, *, range=None, weight=None, density=False):
     if weight is not None:
         weight = xp.ravel(weight)
     counts, edges = np.histogram(xp.ravel(input), bins, range, density, weight)

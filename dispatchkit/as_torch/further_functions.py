@@ -133,7 +133,7 @@ def linalg_vector_norm(x, ord=2, dim=None, keepdim=False, *, dtype=None):
 
 
 def linalg_vecdot(x, y, *, dim=-1):
-    if x.ndim == y.ndim:
+    if x.ndim == y.ndim and x.shape[dim] == y.shape[dim]:
         return xp.vecdot(x, y, axis=dim)
     return xp.sum(xp.conj(x) * y, axis=dim, dtype=xp.result_type(x, y))
 
@@ -148,27 +148,33 @@ def trapezoid(y, x=None, *, dx=1, dim=-1):
     if x is None:
         ends = xp.take(y, xp.asarray([0]), axis=dim) + xp.take(y, xp.asarray([y.shape[dim] - 1]), axis=dim)
         return (xp.sum(y, axis=dim) - xp.squeeze(ends, axis=dim) * 0.5) * dx
-    y, steps = _beside(y, x, dim)
-    return xp.sum((y[..., 1:] + y[..., :-1]) * steps, axis=-1) / 2
+    return xp.sum(_pairs(y, dim) * _steps("trapezoid", y, x, dim), axis=dim % y.ndim) / 2
 
 
 def cumulative_trapezoid(y, x=None, *, dx=1, dim=-1):
-    if x is None:
-        y, steps = xp.moveaxis(y, dim, -1), dx
-    else:
-        y, steps = _beside(y, x, dim)
-    sums = (y[..., 1:] + y[..., :-1]) * steps
-    return xp.moveaxis(xp.cumulative_sum(sums, axis=-1) / 2, -1, dim)
+    steps = dx
+    if x is not None:
+        steps = _steps("cumulative_trapezoid", y, x, dim)
+    return xp.cumulative_sum(_pairs(y, dim) * steps, axis=dim % y.ndim) / 2
 
 
-def _beside(y, x, dim):
-    """Return an array with an axis moved to its end, and the differences of places along it."""
+def _pairs(y, dim):
+    """Return the sums of neighbours along an axis."""
+    return y[index_along(y, dim, slice(1, None))] + y[index_along(y, dim, slice(None, -1))]
+
+
+def _steps(name, y, x, dim):
+    """Return the differences of places along an axis, beside the elements."""
+    dim %= y.ndim
     if x.ndim == 1:
-        steps = xp.diff(x)
-    else:
-        dim %= y.ndim
-        steps = xp.moveaxis(xp.diff(x, axis=dim - y.ndim), dim - y.ndim, -1)
-    return xp.moveaxis(y, dim, -1), steps
+        if x.shape[0] != y.shape[dim]:
+            raise RuntimeError(
+                f"{name}: There must be one `x` value for each sample point, found {x.shape[0]} for {y.shape[dim]}"
+            )
+        x = xp.reshape(x, tuple(x.shape[0] if axis == dim else 1 for axis in range(y.ndim)))
+    elif x.ndim < y.ndim:
+        x = xp.reshape(x, (*(1,) * (y.ndim - x.ndim), *x.shape))
+    return x[index_along(x, dim, slice(1, None))] - x[index_along(x, dim, slice(None, -1))]
 
 
 def diff(input, n=1, dim=-1, prepend=None, append=None):
@@ -198,6 +204,8 @@ def index_select(input, dim, index):
 
 
 def gather(input, dim, index, *, sparse_grad=False):
+    if not index.size:
+        return xp.zeros(index.shape, dtype=input.dtype)
     if not input.ndim:
         return xp.broadcast_to(input, index.shape) + 0
     return xp.gather(input, dim, index)
@@ -215,6 +223,11 @@ def cat(tensors, dim=0):
 
 
 concat = concatenate = cat
+
+
+def hstack(tensors):
+    tensors = [xp.reshape(x, (1,)) if not x.ndim else x for x in tensors]
+    return cat(tensors, int(tensors[0].ndim > 1))
 
 
 def broadcast_to(input, size):
@@ -344,6 +357,24 @@ def put(input, index, source, accumulate=False):
     return xp.reshape(y, input.shape)
 
 
+def inner(input, other):
+    if input.ndim and other.ndim:
+        return np.inner(input, other)
+    pair = {"input": input, "other": other}
+    pair |= in_common_dtype(pair)
+    return pair["input"] * pair["other"]
+
+
+def scatter_add(input, dim, index, src):
+    if not index.size:
+        return xp.clone(input)
+    if input.ndim and index.ndim:
+        return xp.scatter_add(input, dim, index, src)
+    one, places, elements = (xp.reshape(x, (-1,)) for x in (input, index, src))
+    y = xp.scatter_add(one, 0, places, elements)
+    return xp.reshape(y, input.shape)
+
+
 def renorm(input, p, dim, maxnorm):
     axes = tuple(axis for axis in range(input.ndim) if axis != dim % input.ndim)
     lengths = xp.linalg.vector_norm(input, ord=p, axis=axes, keepdims=True)
@@ -379,6 +410,7 @@ ALONE.update(
             "lgamma",
             "logaddexp",
             "pow",
+            "scatter_add",
             "square",
         )
     }

@@ -11,23 +11,60 @@ import numpy as np
 from dispatchkit import random
 from dispatchkit.as_torch.spelling import Tensor
 from dispatchkit.as_torch.strided import memory_of
+from dispatchkit.as_torch.table import is_array
 from dispatchkit.declare.namespace import tensor_namespace as xp
 
 
-def drawing(draw: Callable[..., Any], formula: Callable[..., Any]) -> Callable[..., Any]:
-    """Return the method that sets every element to what a formula makes of a number that is drawn."""
+def drawing(draw: Callable[..., Any], formula: Callable[..., Any], kinds: str = "f") -> Callable[..., Any]:
+    """Return the method that sets every element to what a formula makes of a number that is drawn.
+
+    Parameters
+    ----------
+    draw : draws the numbers
+    formula : of a number and the arguments of the method
+    kinds : of elements that the method takes, as NumPy abbreviates them
+    """
 
     def method(self: Any, *args: Any, generator: Any = None, **kwargs: Any) -> Any:
+        if np.dtype(str(self.dtype)).kind not in kinds:
+            raise NotImplementedError(f"elements of the dtype {self.dtype} are not drawn from this distribution")
         return self.copy_(formula(draw(shape=self.shape, generator=generator), *args, **kwargs))
 
     return method
 
 
+def _is_below(x: Any, p: Any = 0.5) -> Any:
+    """Return where numbers from 0 to 1 are less than a probability."""
+    low, high = (float(extreme(p)) if is_array(p) else p for extreme in (xp.min, xp.max))
+    if not 0 <= low <= high <= 1:
+        raise RuntimeError(f"bernoulli_ expects p to be in [0, 1], but got p={p}")
+    return x < p
+
+
+def _between(x: Any, low: float = 0.0, high: float = 1.0, **bounds: float) -> Any:
+    """Return numbers from 0 to 1 between two bounds, which PyTorch calls `from` and `to`."""
+    low, high = bounds.pop("from", low), bounds.pop("to", high)
+    if bounds:
+        raise TypeError(f"uniform_() got an unexpected keyword argument {next(iter(bounds))!r}")
+    if not low <= high:
+        raise RuntimeError(f"uniform_ expects to return a [from, to) range, but found from={low} > to={high}")
+    return low + (high - low) * x
+
+
+def _around(x: Any, mean: float = 0.0, std: float = 1.0) -> Any:
+    """Return numbers of the standard normal distribution as those of another one."""
+    if not std >= 0:
+        raise RuntimeError(f"normal expects std >= 0.0, but found std {std}")
+    return mean + std * x
+
+
 DRAWN = {
-    "bernoulli_": drawing(random.uniform, lambda x, p=0.5: x < p),
+    "normal_": drawing(random.normal, _around, "fc"),
+    "uniform_": drawing(random.uniform, _between, "fc"),
+    "bernoulli_": drawing(random.uniform, _is_below, "buif"),
     "cauchy_": drawing(random.uniform, lambda x, median=0.0, sigma=1.0: median + sigma * xp.tan(math.pi * (x - 0.5))),
     "exponential_": drawing(random.uniform, lambda x, lambd=1.0: -xp.log1p(-x) / lambd),
-    "geometric_": drawing(random.uniform, lambda x, p: xp.ceil(xp.log1p(-x) / math.log1p(-p))),
+    "geometric_": drawing(random.uniform, lambda x, p: xp.ceil(xp.log1p(-x) / math.log1p(-p)), "uif"),
     "log_normal_": drawing(random.normal, lambda x, mean=1.0, std=2.0: xp.exp(mean + std * x)),
 }
 

@@ -5,10 +5,13 @@ from __future__ import annotations
 import itertools
 import math
 import warnings
+from functools import partial
+
+import numpy as np
 
 from dispatchkit import nn
 from dispatchkit.as_torch.shared import written_functions
-from dispatchkit.as_torch.table import ALONE
+from dispatchkit.as_torch.table import ALONE, TRANSLATIONS
 from dispatchkit.declare.namespace import tensor_namespace as xp
 from dispatchkit.graph.recording import no_grad
 from dispatchkit.nn import functional
@@ -108,8 +111,24 @@ def affine_grid(theta, size, align_corners=None):
 
 def grid_sample(input, grid, mode="bilinear", padding_mode="zeros", align_corners=None):
     n = input.ndim - 2
-    if mode not in ("bilinear", "nearest"):
-        raise ValueError(f"grid_sample: mode must be 'bilinear' or 'nearest', found {mode!r}")
+    _check_sampling(input, grid, mode, padding_mode)
+    lengths = input.shape[2:]
+    # The first coordinate is that of the last axis.
+    places = [_place(grid[..., n - 1 - axis], length, align_corners) for axis, length in enumerate(lengths)]
+    into_axes = partial(_into_axes, lengths, padding_mode, align_corners)
+    if mode == "bicubic":
+        return _between(input, places, range(-1, 3), _cubic_share, into_axes)
+    places = into_axes(places)
+    if mode == "nearest":
+        elements, inside = _elements(input, [xp.round(place.detach()) for place in places])
+        return xp.where(inside, elements, 0)
+    return _between(input, places, range(2), _linear_share, list)
+
+
+def _check_sampling(input, grid, mode, padding_mode):
+    n = input.ndim - 2
+    if mode not in ("bilinear", "nearest", "bicubic"):
+        raise ValueError(f"grid_sample: mode must be 'bilinear', 'nearest' or 'bicubic', found {mode!r}")
     if padding_mode not in ("zeros", "border", "reflection"):
         raise ValueError(f"grid_sample: padding_mode must be 'zeros', 'border' or 'reflection', found {padding_mode!r}")
     if n not in (2, 3) or grid.ndim != n + 2 or grid.shape[-1] != n or grid.shape[0] != input.shape[0]:
@@ -117,26 +136,52 @@ def grid_sample(input, grid, mode="bilinear", padding_mode="zeros", align_corner
             f"grid_sample: grid must have shape (N, ..., {n}) for input of shape {tuple(input.shape)}, "
             f"found {tuple(grid.shape)}"
         )
-    lengths = input.shape[2:]
-    # The first coordinate is that of the last axis.
-    places = [
-        _padded(_place(grid[..., n - 1 - axis], length, align_corners), length, padding_mode, align_corners)
-        for axis, length in enumerate(lengths)
-    ]
-    if mode == "nearest":
-        return _elements(input, [xp.round(place.detach()) for place in places])
+    if mode == "bicubic" and n != 2:
+        raise RuntimeError(
+            f"grid_sample: bicubic interpolation only supports 4D input, found shape {tuple(input.shape)}"
+        )
+
+
+def _between(input, places, numbers, share_of, into_axes):
+    """Return sums of the elements around places, each times its share.
+
+    Parameters
+    ----------
+    input, places : the elements, and where between them along each of the last axes
+    numbers : of the elements along an axis, counted from the one before a place
+    share_of : gives the share of the element of a number, by the distance from the one before
+    into_axes : moves whole places beyond the axes into these
+    """
+    first = [xp.floor(place.detach()) for place in places]
+    with np.errstate(invalid="ignore"):
+        apart = [place - least for place, least in zip(places, first, strict=True)]
     total = 0.0
-    below = [xp.floor(place.detach()) for place in places]
-    for corner in itertools.product((0, 1), repeat=n):
+    for corner in itertools.product(numbers, repeat=len(places)):
         weight = 1.0
-        for side, place, least in zip(corner, places, below, strict=True):
-            share = place - least
-            if not side:
-                share = 1.0 - share
-            weight = weight * share
-        at = [least + side for side, least in zip(corner, below, strict=True)]
-        total = total + _elements(input, at) * xp.expand_dims(weight, axis=1)
+        for number, distance in zip(corner, apart, strict=True):
+            weight = weight * share_of(distance, number)
+        at = [least + number for number, least in zip(corner, first, strict=True)]
+        elements, inside = _elements(input, into_axes(at))
+        weight = xp.expand_dims(weight, axis=1)
+        if len(places) == 3:
+            # In PyTorch nothing is added for what is beyond volumes, though the share may be NaN.
+            weight = xp.where(inside, weight, 0)
+        total = total + xp.where(inside, elements, 0) * weight
     return total
+
+
+def _linear_share(distance, number):
+    if number:
+        return distance
+    return 1.0 - distance
+
+
+def _cubic_share(distance, number):
+    """Return the share of an element by PyTorch's cubic convolution."""
+    distance = xp.abs(distance - number)
+    near = (1.25 * distance - 2.25) * distance**2 + 1
+    far = ((3.75 - 0.75 * distance) * distance - 6) * distance + 3
+    return xp.where(distance <= 1, near, far)
 
 
 def _place(coordinate, length, align_corners):
@@ -146,35 +191,47 @@ def _place(coordinate, length, align_corners):
     return ((coordinate + 1) * length - 1) / 2
 
 
-def _padded(place, length, padding_mode, align_corners):
-    """Return places with those beyond the axis moved into it, unless zeros stand there."""
+def _into_axes(lengths, padding_mode, align_corners, places):
+    """Return places with those beyond axes moved into these, unless zeros stand there."""
     if padding_mode == "zeros":
-        return place
-    if padding_mode == "reflection":
-        least, span = -0.5, float(length)
-        if align_corners:
-            least, span = 0.0, length - 1.0
-        if span == 0:
-            return place * 0.0
-        distance = xp.abs(place - least)
+        return list(places)
+    moved = []
+    for place, length in zip(places, lengths, strict=True):
+        if padding_mode == "reflection":
+            place = _reflected(place, length, align_corners)
+        # At the ends and beyond there is no slope.
+        ends = xp.clip(place.detach(), 0.0, length - 1.0)
+        ends = xp.where(xp.isnan(ends), 0.0, ends)
+        moved.append(xp.where((place > 0) & (place < length - 1), place, ends))
+    return moved
+
+
+def _reflected(place, length, align_corners):
+    """Return places with those beyond an axis reflected at its ends."""
+    least, span = -0.5, float(length)
+    if align_corners:
+        least, span = 0.0, length - 1.0
+    if span == 0:
+        return place * 0.0
+    distance = xp.where(place < least, least - place, place - least)
+    with np.errstate(invalid="ignore"):
         turns = xp.floor(distance.detach() / span)
         rest = distance - turns * span
-        place = xp.where(turns % 2 == 0, rest, span - rest) + least
-    return xp.clip(place, 0.0, length - 1.0)
+        return xp.where(turns % 2 == 0, rest, span - rest) + least
 
 
 def _elements(input, places):
-    """Return the elements at whole places along the last axes, zeros beyond these."""
+    """Return the elements at whole places along the last axes, and which places are there."""
     count, channels, *lengths = input.shape
     flat, inside = xp.zeros((), dtype=xp.int64), True
     for place, length in zip(places, lengths, strict=True):
-        inside = inside & (place >= 0) & (place <= length - 1)
-        flat = flat * length + xp.astype(xp.clip(place, 0, length - 1), xp.int64)
+        within = (place >= 0) & (place <= length - 1)
+        inside = inside & within
+        flat = flat * length + xp.astype(xp.where(within, place, 0), xp.int64)
     shape = flat.shape[1:]
     index = xp.broadcast_to(xp.reshape(flat, (count, 1, -1)), (count, channels, math.prod(shape)))
     elements = xp.take_along_axis(xp.reshape(input, (count, channels, -1)), index, axis=-1)
-    kept = xp.astype(xp.expand_dims(inside, axis=1), input.dtype)
-    return xp.reshape(elements, (count, channels, *shape)) * kept
+    return xp.reshape(elements, (count, channels, *shape)), xp.expand_dims(inside, axis=1)
 
 
 # Draws, norms and vectors.
@@ -206,6 +263,65 @@ def embedding(input, weight, padding_idx=None, max_norm=None, norm_type=2.0, sca
     return functional.embedding(input, weight, padding_idx=padding_idx)
 
 
+def embedding_bag(
+    input,
+    weight,
+    offsets=None,
+    max_norm=None,
+    norm_type=2.0,
+    scale_grad_by_freq=False,
+    mode="mean",
+    sparse=False,
+    per_sample_weights=None,
+    include_last_offset=False,
+    padding_idx=None,
+):
+    _check_bags(input, weight, offsets, mode, scale_grad_by_freq, per_sample_weights)
+    numbers, count = xp.reshape(input, (-1,)), input.shape[0]
+    if offsets is None:
+        bags = xp.repeat(xp.arange(count), input.shape[-1])
+    else:
+        count = offsets.shape[0] - include_last_offset
+        bags = xp.searchsorted(offsets[:count], xp.arange(numbers.size), side="right") - 1
+    vectors = embedding(numbers, weight, None, max_norm, norm_type, scale_grad_by_freq)
+    padding = -1
+    if padding_idx is not None:
+        padding = padding_idx % weight.shape[0]
+    counted = numbers != padding
+    zeros = xp.zeros((count, weight.shape[1]), dtype=weight.dtype)
+    if mode == "max":
+        index = xp.broadcast_to(bags[counted][:, None], (int(xp.count_nonzero(counted)), weight.shape[1]))
+        return TRANSLATIONS["scatter_reduce"](zeros, 0, index, vectors[counted], "amax", include_self=False)
+    factors = xp.astype(counted, weight.dtype)
+    if mode == "mean":
+        factors = factors / xp.maximum(xp.bincount(bags, factors, minlength=count), 1.0)[bags]
+    if per_sample_weights is not None:
+        factors = factors * xp.reshape(per_sample_weights, (-1,))
+    return xp.index_put(zeros, bags, vectors * factors[:, None], accumulate=True)
+
+
+def _check_bags(input, weight, offsets, mode, scales, shares):
+    if shares is not None and shares.shape != input.shape:
+        raise ValueError(
+            f"embedding_bag: per_sample_weights must have the shape of the input {[*input.shape]}, found "
+            f"{[*shares.shape]}"
+        )
+    if weight.ndim != 2:
+        raise ValueError(f"weight has to be a 2D Tensor, but got Tensor of dimension {weight.ndim}")
+    if input.ndim not in (1, 2):
+        raise ValueError(f"input has to be 1D or 2D Tensor, but got Tensor of dimension {input.ndim}")
+    if input.ndim == 2 and offsets is not None:
+        raise ValueError("if input is 2D, then offsets has to be None: each row is a bag")
+    if input.ndim == 1 and (offsets is None or offsets.ndim != 1):
+        raise ValueError("offsets has to be a 1D Tensor where input is 1D")
+    if mode not in ("sum", "mean", "max"):
+        raise ValueError(f"mode has to be one of sum, mean or max, found {mode!r}")
+    if mode == "max" and scales:
+        raise ValueError("max mode does not support scaling the gradient by the frequency")
+    if shares is not None and mode != "sum":
+        raise NotImplementedError(f"per_sample_weights is only supported for mode='sum', found {mode!r}")
+
+
 def renormalize(weight, numbers, max_norm, norm_type=2.0):
     with no_grad():
         rows = xp.unique_values(xp.reshape(numbers, (-1,)))
@@ -229,5 +345,6 @@ def _lp_pool(axes):
 for _name, _function in written_functions(globals()).items():
     if _name != "renormalize":
         ALONE[f"nn.functional.{_name}"] = _function
+TRANSLATIONS["nn.functional.embedding_bag"] = ALONE.pop("nn.functional.embedding_bag")
 for _axes in (1, 2, 3):
     ALONE[f"nn.functional.lp_pool{_axes}d"] = _lp_pool(_axes)

@@ -19,9 +19,10 @@ NEUTRAL = {
     **dict.fromkeys(("prod", "cumprod"), 1.0),
     **dict.fromkeys(("amax", "argmax", "logsumexp", "softmax", "log_softmax"), -math.inf),
     **dict.fromkeys(("amin", "argmin", "softmin"), math.inf),
-    "median": math.nan,
 }
-OF_WHOLE_ARRAYS = {"median": "nanmedian", "softmin": "nn.functional.softmin"}
+# Functions along one axis, which may be given in a tuple.
+ALONG_ONE = frozenset({"cumsum", "cumprod", "softmax", "log_softmax", "softmin"})
+OF_WHOLE_ARRAYS = {"softmin": "nn.functional.softmin"}
 
 
 def filler(neutral, dtype):
@@ -82,6 +83,13 @@ def in_complex_like(x, y, dtype):
     return y
 
 
+def only_axis(name, dim):
+    """Return the axis of a function along one, which may be given in a tuple."""
+    if name in ALONG_ONE and isinstance(dim, (tuple, list)) and len(dim) == 1:
+        return dim[0]
+    return dim
+
+
 def in_floats_for(name, x):
     """Return elements as numbers of the default dtype, if a reduction is of exponentials."""
     if name in ("logsumexp", "softmax", "softmin", "log_softmax"):
@@ -106,6 +114,14 @@ def visible(input, mask, neutral, dtype=None):
     return xp.where(mask, x, xp.asarray(filler(neutral, x.dtype), dtype=x.dtype))
 
 
+def median_along(whole, /, input, dim=-1, *, keepdim=False, dtype=None, mask=None):
+    """Return medians along an axis, by a function that leaves NaN out."""
+    x = input
+    if mask is not None:
+        x = visible(in_floats(input), mask, math.nan, dtype)
+    return xp.astype(whole(x, dim, keepdim).values, numpy_dtype(dtype or input.dtype), copy=False)
+
+
 def masked_functions(of: Mapping[str, Function]) -> dict[str, Function]:
     """Return the functions of `torch.masked`.
 
@@ -121,10 +137,8 @@ def masked_functions(of: Mapping[str, Function]) -> dict[str, Function]:
         x = visible(input, mask, NEUTRAL[name], dtype)
         if dim is None and name == "logsumexp":
             dim = tuple(range(x.ndim))
-        given = {"dim": dim, "keepdim": keepdim}
+        given = {"dim": only_axis(name, dim), "keepdim": keepdim}
         y = reduced_by(name, whole, x, dim, given)
-        if name == "median":
-            return y.values
         if name in ("sum", "prod", "cumsum", "cumprod"):
             return y
         return xp.astype(y, x.dtype, copy=False)
@@ -152,7 +166,9 @@ def masked_functions(of: Mapping[str, Function]) -> dict[str, Function]:
         return x / xp.maximum(norm(input, ord, dim, keepdim=True, dtype=dtype, mask=mask), eps)
 
     def logaddexp(input, other, *, dtype=None, input_mask=None, other_mask=None):
-        return xp.logaddexp(visible(input, input_mask, -math.inf, dtype), visible(other, other_mask, -math.inf, dtype))
+        parts = visible(input, input_mask, -math.inf), visible(other, other_mask, -math.inf)
+        return xp.astype(of["logaddexp"](*parts), numpy_dtype(dtype or input.dtype), copy=False)
 
     written = (mean, var, std, norm, normalize, logaddexp)
-    return {name: partial(reduction, name) for name in NEUTRAL} | {each.__name__: each for each in written}
+    further = {"median": partial(median_along, of["nanmedian"])}
+    return further | {name: partial(reduction, name) for name in NEUTRAL} | {each.__name__: each for each in written}

@@ -16,7 +16,7 @@ import numpy as np
 from dispatchkit import nn
 from dispatchkit.as_torch.calling.promotion import in_common_dtype
 from dispatchkit.as_torch.shared import in_floats, written_functions
-from dispatchkit.as_torch.table import ALONE, TRANSLATIONS, NotTranslated, is_array
+from dispatchkit.as_torch.table import ALONE, TRANSLATIONS, is_array
 from dispatchkit.declare.namespace import tensor_namespace as xp
 from dispatchkit.graph.recording import no_grad
 from dispatchkit.nn import functional
@@ -94,6 +94,7 @@ def multilabel_margin_loss(input, target):
 
 
 def multilabel_soft_margin_loss(input, target, weight=None):
+    input, target = xp.broadcast_arrays(input, target)
     loss = functional.binary_cross_entropy_with_logits(input, target, weight, reduction="none")
     return xp.mean(loss, axis=-1)
 
@@ -257,6 +258,30 @@ def _alpha_dropout(of_features, /, input, p=0.5, training=False, inplace=False):
     return scale * (xp.where(kept, input, DROPPED) - p * DROPPED)
 
 
+def silu(input, inplace=False):
+    if xp.isdtype(input.dtype, "complex floating"):
+        return input / (1.0 + xp.exp(-input))
+    return functional.silu(input)
+
+
+def softsign(input):
+    if xp.isdtype(input.dtype, "complex floating"):
+        return input / (1.0 + xp.abs(input))
+    return functional.softsign(input)
+
+
+def rms_norm(input, normalized_shape, weight=None, eps=None):
+    if not xp.isdtype(input.dtype, "complex floating"):
+        return functional.rms_norm(input, normalized_shape, weight, eps=eps)
+    if eps is None:
+        eps = xp.finfo(input.dtype).eps
+    axes = tuple(range(-len(normalized_shape), 0))
+    y = input / xp.sqrt(xp.mean(input * input, axis=axes, keepdims=True) + eps)
+    if weight is None:
+        return y
+    return y * weight
+
+
 def rrelu(input, lower=1 / 8, upper=1 / 3, training=False, inplace=False):
     if training:
         slope = xp.random.uniform(lower, upper, shape=input.shape, dtype=input.dtype)
@@ -278,39 +303,6 @@ def bilinear(input1, input2, weight, bias=None):
     if bias is None:
         return y
     return y + bias
-
-
-def embedding_bag(
-    input,
-    weight,
-    offsets=None,
-    max_norm=None,
-    norm_type=2.0,
-    scale_grad_by_freq=False,
-    mode="mean",
-    sparse=False,
-    per_sample_weights=None,
-    include_last_offset=False,
-    padding_idx=None,
-):
-    if max_norm is not None or scale_grad_by_freq or mode not in ("sum", "mean"):
-        raise NotTranslated
-    numbers, count = xp.reshape(input, (-1,)), input.shape[0]
-    bags = xp.repeat(xp.arange(count), input.shape[-1])
-    if offsets is not None:
-        count = offsets.shape[0] - include_last_offset
-        bags = xp.searchsorted(offsets[:count], xp.arange(numbers.size), side="right") - 1
-    padding = -1
-    if padding_idx is not None:
-        padding = padding_idx % weight.shape[0]
-    counted = numbers != padding
-    factors = xp.astype(counted, weight.dtype)
-    if mode == "mean":
-        factors = factors / xp.maximum(xp.bincount(bags, factors, minlength=count), 1.0)[bags]
-    if per_sample_weights is not None:
-        factors = factors * xp.reshape(per_sample_weights, (-1,))
-    vectors = xp.take(weight, numbers, axis=0) * factors[:, None]
-    return xp.index_put(xp.zeros((count, weight.shape[1]), dtype=weight.dtype), bags, vectors, accumulate=True)
 
 
 # Of images.
@@ -570,6 +562,9 @@ for _name, _function in written_functions(globals()).items():
         TRANSLATIONS[f"nn.functional.{_name}"] = _reducing(_function)
     else:
         TRANSLATIONS[f"nn.functional.{_name}"] = _function
+# Operations, but for complex numbers.
+for _name in ("rms_norm", "silu", "softsign"):
+    ALONE[f"nn.functional.{_name}"] = TRANSLATIONS.pop(f"nn.functional.{_name}")
 ALONE["nn.functional.dropout"] = _dropout(nn.Dropout)
 TRANSLATIONS["nn.functional.alpha_dropout"] = partial(_alpha_dropout, False)
 TRANSLATIONS["nn.functional.feature_alpha_dropout"] = partial(_alpha_dropout, True)

@@ -39,6 +39,8 @@ OTHERWISE_FOR_INTEGERS = frozenset({"truediv", "mod", "pow", "lshift", "rshift"}
 COMPARISONS = {"eq": "eq", "ne": "ne", "lt": "lt", "le": "le", "gt": "gt", "ge": "ge"}
 # Functions of one tensor and further arguments of which one has to be given.
 ASKING = frozenset({"clamp", "clip"})
+# Functions of two operands and a factor of the second.
+WITH_FACTOR = frozenset({"add", "sub", "subtract"})
 OF_ONE = {"neg": "neg", "abs": "abs", "invert": "bitwise_not"}
 
 
@@ -65,6 +67,7 @@ def give_operators(cls: Any, functions: Mapping[str, Call]) -> None:
         if name == "floordiv":
             plain = method  # infinities give NaN
         setattr(cls, f"__i{name}__", changing(cls, plain, method))
+    cls.__matmul__ = binary(cls, cls.__matmul__, functions["matmul"], "fi")
     cls.__rsub__ = without_booleans(cls.__rsub__, functions["rsub"])
     for name, path in OF_ONE.items():
         setattr(cls, f"__{name}__", unary(cls, getattr(cls, f"__{name}__"), functions[path]))
@@ -155,10 +158,17 @@ def changing(cls: Any, plain: Call, method: Call) -> Call:
 
 def unary(cls: Any, plain: Call, function: Call) -> Call:
     """Return the operator of one operand."""
+    kinds = "f"
+    refused = ""
+    if function.__name__ == "bitwise_not":
+        kinds, refused = "", "fc"
 
     def operator(self: Any, /) -> Any:
-        if type(self) is cls and self.array.dtype.kind == "f":
+        kind = self.array.dtype.kind if type(self) is cls else ""
+        if kind and kind in kinds:
             return plain(self)
+        if kind and kind in refused:
+            raise TypeError(f"~ is only implemented on integer and Boolean-type tensors, found {self.dtype}")
         return function(self)
 
     return operator
@@ -190,11 +200,16 @@ def in_place(cls: Any, name: str, function: Call, plain: Call | None) -> Call:
     def cast_back(x: Any, *args: Any, **kwargs: Any) -> Any:
         return in_dtype(f"{name}_", x, function(x, *args, **kwargs))
 
+    check: Any = getattr(function, "check", None)
+
     def method(self: Any, *args: Any, **kwargs: Any) -> Any:
         try:
             known = plain is not None and not kwargs and type(self) is cls and (args or name not in ASKING)
+            known = known and (len(args) < 2 or name not in WITH_FACTOR)
             if plain is not None and known and are_plain(cls, self, args):
                 return plain(self, *args)
+            if check is not None:
+                check(f"{name}_", (self, *args), kwargs)
             return change_by(cast_back, f"{name}_", self, args, kwargs)
         except Exception as error:  # noqa: BLE001  # raised again
             raise as_raised_by_pytorch(error) from error.__cause__

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 import warnings
 from types import FunctionType
 from typing import Any
@@ -36,7 +37,7 @@ def in_dtype_of(x: Any, value: Any) -> Any:
     if not isinstance(value, (bool, int, float, complex, np.generic)):
         return value
     number: Any = np.asarray(value)
-    fits = number.dtype.kind != "c" or dtype.kind == "c"
+    fits = number.dtype.kind != "c" or dtype.kind in "bc"
     if fits and dtype.kind in "iu":
         least = np.iinfo(dtype).min
         if dtype.kind == "u" and number.dtype.kind == "i":
@@ -128,6 +129,28 @@ def hermitian_of(name: str, A: Any) -> Any:
         raise RuntimeError(f"{name}: A must be batches of square matrices, but they are {rows} by {columns} matrices")
     below = xp.tril(A, k=-1)
     return below + xp.conj(xp.matrix_transpose(below)) + xp.real(A) * xp.eye(rows, dtype=A.dtype)
+
+
+def in_shape(input: Any, shape: Any) -> Any:
+    """Return elements in another shape, which need not be a view of them, or as those of another dtype."""
+    if isinstance(shape, (tuple, list, int)):
+        return xp.reshape(input, shape)
+    return input.view(shape)
+
+
+def copying(function: Function) -> Function:
+    """Return a function whose results have memory of their own."""
+    signature = inspect.signature(function)
+
+    def call(*args: Any, **kwargs: Any) -> Any:
+        given = signature.bind(*args, **kwargs)
+        y = function(*given.args, **given.kwargs)
+        if isinstance(y, tuple):
+            return tuple(map(xp.clone, y))
+        return xp.clone(y)
+
+    call.__signature__ = signature  # type: ignore[attr-defined]
+    return call
 
 
 def written_functions(members: dict[str, Any]) -> dict[str, Function]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 import math
 from functools import partial
 from typing import Any
@@ -40,6 +41,9 @@ WINDOWS: dict[str, Function] = {
 
 
 def _window(formula, /, M, *, sym=True, dtype=None, device=None, requires_grad=False, **options):
+    inspect.signature(formula).bind(M, M, **options)  # raises for others
+    if dtype is not None and str(dtype) not in ("float32", "float64"):
+        raise ValueError(f"windows are of float32 or float64, got dtype {dtype}")
     if M > 1:
         if sym:
             length = M

@@ -22,6 +22,7 @@ from dispatchkit.as_torch import (  # noqa: F401  # they enter functions
     further_functions,
     further_networks,
     networks,
+    places,
     ranges,
     signals,
     strided,
@@ -44,7 +45,7 @@ from dispatchkit.as_torch.devices import device
 from dispatchkit.as_torch.masking import masked_functions
 from dispatchkit.as_torch.operators import converting, give_operators, in_place, spreading
 from dispatchkit.as_torch.shapes import Shape, Size
-from dispatchkit.as_torch.shared import in_dtype_of
+from dispatchkit.as_torch.shared import copying, in_dtype_of, in_shape
 from dispatchkit.as_torch.special_functions import OPERATIONS
 from dispatchkit.declare.namespace import tensor_namespace as xp
 from dispatchkit.marks import override
@@ -203,10 +204,10 @@ class Tensor(PlainTensor):
 
     @override
     def __setitem__(self, key: Any, value: Any, /) -> None:
-        if type(key) is not int:
-            key = index_like_pytorch(key)
         if isinstance(value, Number):
             value = in_dtype_of(self, value)
+        if type(key) is not int:
+            key = index_like_pytorch(key)
         part: Any = self
         if mixes(key):
             part, key = selected_first(self, key)
@@ -385,6 +386,7 @@ def caller(path: str, function: Call, names: Any, targets: Any, shown: Any, oper
     if operation is None:
         most = len(names)
     call = show(quick(whole, whole.__call__, most, Tensor), path, shown, operation)
+    call.check = whole.check_in_place  # type: ignore[attr-defined]
     call.as_method = show(quick(whole, whole.as_method, most, Tensor), path, shown, operation)  # type: ignore[attr-defined]
     return call
 
@@ -421,18 +423,6 @@ def show(call: Any, path: str, parameters: Sequence[inspect.Parameter], operatio
     return call  # type: ignore[no-any-return]
 
 
-def copying(path: str, function: Call) -> Call:
-    """Return a function whose results have memory of their own."""
-
-    def call(*args: Any, **kwargs: Any) -> Any:
-        y = function(*args, **kwargs)
-        if isinstance(y, tuple):
-            return tuple(map(xp.clone, y))
-        return xp.clone(y)
-
-    return show(spelling_results(call), path, list(inspect.signature(function).parameters.values()), None)
-
-
 def every_function() -> dict[str, Call]:
     """Return the functions of PyTorch by their paths inside it, such as ``"linalg.inv"``."""
     translations = table.TRANSLATIONS | table.ALONE
@@ -450,7 +440,8 @@ def every_function() -> dict[str, Call]:
         operation = of(value)
         if operation is not None and path not in entered and path not in table.INSTEAD.keys() - table.METHODS:
             entered[path] = by_operation(path, operation)
-    entered |= {f"{path}_copy": copying(f"{path}_copy", entered[path]) for path in table.COPIED}
+    viewed = {path: entered[path] for path in table.COPIED} | {"view": in_shape}
+    entered |= {f"{path}_copy": by_translation(f"{path}_copy", copying(f)) for path, f in viewed.items()}
     masked = {f"masked.{name}": function for name, function in masked_functions(entered).items()}
     return entered | {path: by_translation(path, function) for path, function in masked.items()}
 
@@ -491,7 +482,11 @@ def give_methods() -> None:
         is_method = path not in table.NO_METHODS and not path.endswith("_like")
         if "." not in path and first in ("input", "tensor") and is_method:
             is_property = isinstance(getattr(PlainTensor, path, None), Property)
-            function = getattr(function, "as_method", function)
+            check: Any = getattr(function, "check", None)
+            method: Any = getattr(function, "as_method", function)
+            if check is not None:
+                method.check = check
+            function = method
             if is_property:
                 setattr(Tensor, path, property(function))
             elif path in table.SPREAD_METHODS:

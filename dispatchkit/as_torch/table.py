@@ -83,6 +83,8 @@ SYNONYMS_OF = {
     "split": {"split_size": "split_size_or_sections", "input": "tensor"},
     "unsafe_split": {"split_size": "split_size_or_sections", "input": "tensor"},
     "view": {"size": "shape"},
+    "view_copy": {"size": "shape"},
+    "repeat": {"repeats": "dims"},
     "isin": {"test_element": "test_elements", "element": "elements"},
 }
 # Given as several numbers, too, as in `x.view(2, 3)`.
@@ -126,7 +128,7 @@ COPIED = (
     *("unsqueeze", "view", "as_strided"),
 )
 # Functions whose results may be of another dtype than their integers.
-OF_ANY_DTYPE = frozenset({"view", "view_copy"})
+OF_ANY_DTYPE = frozenset({"view", "view_copy", "inner"})
 # Arguments that are axes.
 AXES = frozenset({"dim", "dims", "dim0", "dim1", "dim2", "dimension", "axis", "axis0", "axis1", "start_dim", "end_dim"})
 # Functions whose arguments of these names are no axes.
@@ -141,12 +143,23 @@ NO_AXES_ARE_ALL = frozenset(
     }
 )
 # Functions that may be given an axis twice.
-REPEATED_AXES = frozenset({"roll", "tensordot"})
+REPEATED_AXES = frozenset({"roll", "tensordot", "fft.fftshift", "fft.ifftshift"})
 # Functions of an axis that a number has not.
 NOT_OF_NUMBERS = frozenset(
     {
         *("cross", "fft.fftshift", "fft.ifftshift", "gradient", "linalg.cross", "narrow", "narrow_copy", "select"),
-        *("split", "take_along_dim", "trapezoid", "trapz", "unbind", "unbind_copy", "unique", "unique_consecutive"),
+        *(
+            "diagonal",
+            "diagonal_copy",
+            "split",
+            "take_along_dim",
+            "trapezoid",
+            "trapz",
+            "unbind",
+            "unbind_copy",
+            "unique",
+            "unique_consecutive",
+        ),
         *(f"fft.{kind}{name}{end}" for kind in ("", "i") for name in ("fft", "rfft", "hfft") for end in ("", "2", "n")),
     }
 )

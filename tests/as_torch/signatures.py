@@ -30,9 +30,19 @@ OF_ALL_KINDS = frozenset(
 )
 # Of which samples are of other kinds than are refused, or have no elements.
 REFUSED = {
-    **dict.fromkeys(("matrix_exp", "linalg.matrix_exp", "linalg.vector_norm", "nanmean"), "bui"),
+    **dict.fromkeys(("matrix_exp", "linalg.matrix_exp", "linalg.vector_norm"), "bui"),
+    **dict.fromkeys(("matrix_power", "linalg.matrix_power"), "b"),
+    "bernoulli": "",
+    "nanmean": "buic",
     **dict.fromkeys(("igamma", "igammac", "special.gammainc", "special.gammaincc"), "buic"),
     "nansum": "c",
+    **dict.fromkeys(("clamp", "clip"), "bc"),
+    "addcmul": "b",
+    "linalg.slogdet": "bui",
+    "slogdet": "bui",
+    "heaviside": "c",
+    "searchsorted": "c",
+    "bucketize": "c",
 }
 # Which take more than their schemas say.
 WITHOUT_SCHEMAS = frozenset(
@@ -51,6 +61,8 @@ WITHOUT_SCHEMAS = frozenset(
         "nn.functional.ctc_loss",
     }
 )
+# Which take `out` beside axes alone.
+OUT_WITH_AXES = frozenset({"std", "var"})
 # Which take more than one form.
 WITHOUT_NAMES = frozenset({"norm", "split", "stft", "istft", "tensordot", "meshgrid", "cdist"})
 PLACES = ("linalg", "special", "fft")
@@ -189,6 +201,7 @@ def named_results() -> dict[str, str]:
 def paths_with_out() -> set[str]:
     """Return the paths of functions that write their results into tensors that are given as `out`."""
     found = {path for path in spelling.FUNCTIONS if "out" in names_of(path)}
+    called = {op.name: accepts for op in op_db if (accepts := accepts_out(op)) is not None}
     for schema in torch._C._jit_get_all_schemas():
         space, _, name = schema.name.partition("::")
         for place in PLACES:
@@ -196,7 +209,34 @@ def paths_with_out() -> set[str]:
                 name = f"{place}.{name.removeprefix(f'{place}_')}"
         if space == "aten" and any(argument.is_out for argument in schema.arguments) and has_out(name):
             found.add(name)
-    return found | {"norm", "tensordot"}
+    found -= {path for path, accepts in called.items() if not accepts and path not in OUT_WITH_AXES}
+    return found | {path for path, accepts in called.items() if accepts} | {"norm", "tensordot"}
+
+
+def accepts_out(op: Any) -> bool | None:
+    """Return whether an operator takes `out`, by calls with None for it; None where there are no such calls."""
+    function: Any = torch
+    for name in op.name.split("."):
+        function = getattr(function, name, None)
+    if function is None or op.name not in spelling.FUNCTIONS:
+        return None
+    samples = samples_of(op, torch.float64) or samples_of(op, torch.int64)
+    said = {is_out_taken(function, (sample.input, *sample.args), sample.kwargs) for sample in samples} - {None}
+    return any(said) if said else None
+
+
+def is_out_taken(function: Any, args: Any, kwargs: Any) -> bool | None:
+    """Return whether a call takes None for `out`; None if it is refused without that, too."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        try:
+            function(*args, **kwargs)
+            function(*args, **kwargs, out=None)
+        except TypeError as error:
+            return False if "'out'" in str(error) or "out=" in str(error) else None
+        except Exception:  # noqa: BLE001  # of any class
+            return None
+    return True
 
 
 def has_out(path: str) -> bool:
@@ -237,9 +277,17 @@ def schemas_by_path() -> dict[str, list[str]]:
         for place in PLACES:
             if name.startswith(f"{place}_"):
                 name = f"{place}.{name.removeprefix(f'{place}_')}"
+        if f"nn.functional.{name}" in spelling.FUNCTIONS and is_built_in(name):
+            found.setdefault(f"nn.functional.{name}", []).append(text.replace("SymInt", "int"))
         if name in spelling.FUNCTIONS and name not in WITHOUT_SCHEMAS and is_parsed(name):
             found.setdefault(name, []).append(text.replace("SymInt", "int"))
     return {path: [text] for path in sorted(spelling.FUNCTIONS) if (text := annotated(path))} | found
+
+
+def is_built_in(name: str) -> bool:
+    """Return whether a function of networks is one of PyTorch's core, which reads arguments by its schemas."""
+    function = getattr(torch.nn.functional, name, None)
+    return type(function).__name__ == "builtin_function_or_method"
 
 
 def annotated(path: str) -> str:

@@ -217,7 +217,7 @@ FUNCTIONS: dict[str, Callable[..., Any]] = {
         f"grid_sample, {mode}, {padding}, {align}": lambda t, x, g, o=(mode, padding, align): (
             t.nn.functional.grid_sample(x, g, o[0], o[1], align_corners=o[2])
         )
-        for mode in ("bilinear", "nearest")
+        for mode in ("bilinear", "nearest", "bicubic")
         for padding in ("zeros", "border", "reflection")
         for align in (False, True)
     },

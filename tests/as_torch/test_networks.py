@@ -99,8 +99,9 @@ def test_bags_of_vectors() -> None:
     numbers, offsets = torch.tensor([0, 1, 2, 2]), torch.tensor([0, 2, 2])
     assert F.embedding_bag(numbers, weight, offsets, mode="sum").tolist() == [[11.0], [0.0], [200.0]]
     assert F.embedding_bag(numbers, weight, offsets, padding_idx=1).tolist() == [[1.0], [0.0], [100.0]]
-    with pytest.raises(TypeError, match=r"nn\.functional\.embedding_bag has no operations for these arguments"):
-        F.embedding_bag(numbers, weight, offsets, mode="max")
+    assert F.embedding_bag(numbers, weight, offsets, mode="max").tolist() == [[10.0], [0.0], [100.0]]
+    with pytest.raises(ValueError, match="mode has to be one of sum, mean or max, found 'least'"):
+        F.embedding_bag(numbers, weight, offsets, mode="least")
 
 
 def test_padding_cuts_by_negative_widths() -> None:

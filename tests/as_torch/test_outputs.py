@@ -42,7 +42,7 @@ def test_a_tensor_of_another_shape_takes_that_of_the_result() -> None:
         (lambda: torch.exp(torch.ones(2, requires_grad=True), out=torch.empty(2)), RuntimeError, "don't support autom"),
         (lambda: torch.exp(ONES, out=[1.0]), TypeError, "argument 'out' must be Tensor, not float"),
         (lambda: ONES.add(ONES, out=ONES), TypeError, "got an unexpected keyword argument 'out'"),
-        (lambda: torch.max(ONES, 0, out=torch.empty(0)), TypeError, "must be tuple of 2 Tensors, found 1"),
+        (lambda: torch.max(ONES, 0, out=torch.empty(0)), TypeError, "must be tuple of Tensors, not Tensor"),
         (lambda: torch.flip(ONES, (0,), out=ONES), TypeError, "'out'"),
     ],
 )

@@ -144,3 +144,82 @@ def test_the_gradient_of_an_extreme_along_an_axis_goes_to_the_element_of_the_ind
     assert x.grad.tolist() == [[1.0, 0.0], [1.0, 0.0]]
     assert indices.tolist() == [[0], [0]]
     assert getattr(x, name)(0).values.tolist() == getattr(x.detach(), f"a{name}")(0).tolist()
+
+
+@pytest.mark.parametrize(
+    ("name", "elements", "gradient"),
+    [
+        ("median", (NAN, 1.0, NAN), [0.5, 0.0, 0.5]),
+        ("median", (INF, INF, 1.0), [0.5, 0.5, 0.0]),
+        ("nanmedian", (NAN, NAN), [0.5, 0.5]),
+        ("nanmedian", (-INF, NAN, -INF), [0.5, 0.0, 0.5]),
+    ],
+)
+def test_the_gradient_of_a_median_that_is_not_finite_is_shared_by_the_elements_that_are_it(
+    name: str, elements: Any, gradient: Any
+) -> None:
+    x = numbers(*elements).requires_grad_()
+    getattr(torch, name)(x).backward()
+    assert x.grad.tolist() == gradient
+
+
+@pytest.mark.parametrize("loss", [F.huber_loss, F.smooth_l1_loss])
+def test_the_second_derivative_of_a_bounded_square_is_0_at_its_bound(loss: Any) -> None:
+    x = numbers(-1.0, 0.5, 1.0, 2.0).requires_grad_()
+    (slope,) = torch.autograd.grad(loss(x, torch.zeros_like(x), reduction="sum"), x, create_graph=True)
+    assert slope.tolist() == [-1.0, 0.5, 1.0, 1.0]
+    assert torch.autograd.grad(slope.sum(), x)[0].tolist() == [0.0, 1.0, 0.0, 0.0]
+
+
+def test_places_of_another_shape_than_the_elements_are_counted_along_the_same_axis() -> None:
+    assert torch.trapz(numbers(4.5), torch.tensor(2.0)).tolist() == 0.0
+    assert torch.cumulative_trapezoid(numbers(1.0), numbers(1.0)[None]).shape == (0, 0)
+    y = torch.arange(6.0).reshape(2, 3)
+    assert torch.trapezoid(y, numbers(1.0, 3.0)[:, None], dim=0).tolist() == [3.0, 5.0, 7.0]
+
+
+def test_grid_sample_reads_infinities_and_nothing_beyond_the_ends() -> None:
+    x = torch.tensor([[[[INF, 1.0], [2.0, 3.0]]]])
+    grid = torch.tensor([[[[-1.0, -1.0], [1.0, 1.0], [1.0, -1.0], [INF, 0.0], [NAN, 0.0]]]])
+    assert F.grid_sample(x, grid, "nearest", align_corners=True).tolist() == [[[[INF, 3.0, 1.0, 0.0, 0.0]]]]
+    y = F.grid_sample(x, grid, padding_mode="border", align_corners=True)
+    assert y.tolist() == [[[[INF, 3.0, 1.0, 2.0, INF]]]]
+
+
+def test_bicubic_grid_sample_is_a_convolution_with_the_cubic_of_minus_three_quarters() -> None:
+    x, grid = torch.tensor([[[[1.0, 2.0, 4.0, 8.0]]]]), torch.tensor([[[[0.0, 0.0], [-1 / 3, 0.0]]]])
+    y = F.grid_sample(x, grid, "bicubic", "border", align_corners=True)
+    halfway = 0.59375 * (2 + 4) - 0.09375 * (1 + 8)
+    np.testing.assert_allclose(y.numpy().ravel(), [halfway, 2.0], rtol=1e-6)
+    with pytest.raises(RuntimeError, match="bicubic interpolation only supports 4D input"):
+        F.grid_sample(torch.ones(1, 1, 2, 2, 2), torch.ones(1, 1, 1, 1, 3), "bicubic")
+
+
+def test_solutions_have_the_dtype_of_the_matrix() -> None:
+    A = 2 * torch.eye(2, dtype=torch.complex64)
+    y = torch.linalg.solve_triangular(A, torch.ones(2, 1, dtype=torch.float64), upper=True)
+    assert (str(y.dtype), y.tolist()) == ("complex64", [[0.5], [0.5]])
+    with pytest.raises(RuntimeError, match="expected tensors of one dtype, but got Double and ComplexFloat"):
+        torch.triangular_solve(torch.ones(2, 1, dtype=torch.float64), A)
+
+
+def test_ends_of_other_dtypes_make_numbers_of_the_default_dtype() -> None:
+    assert torch.linspace(numbers(0.0)[0], 1, 2).dtype == torch.get_default_dtype()
+
+
+def test_masked_logarithms_of_sums_have_the_dtype_of_the_first_operand() -> None:
+    y = torch.masked.logaddexp(torch.tensor([1, 2]), numbers(-INF, 2.0), other_mask=torch.tensor([True, False]))
+    assert (str(y.dtype), y.tolist()) == ("int64", [1, 2])
+
+
+@pytest.mark.parametrize("upper", [False, True])
+def test_the_triangle_that_a_factor_has_not_gets_no_gradient(upper: bool) -> None:
+    factor = torch.tensor([[2.0, 0.7], [1.0, 3.0]], dtype=torch.float64, requires_grad=True)
+    unread = (1, 0) if upper else (0, 1)
+    for solution in (
+        torch.cholesky_inverse(factor, upper),
+        torch.cholesky_solve(torch.ones_like(factor), factor, upper),
+    ):
+        (gradient,) = torch.autograd.grad(solution.sum(), factor)
+        assert gradient[unread].item() == 0.0
+        assert gradient[unread[::-1]].item() != 0.0

@@ -52,14 +52,14 @@ def arguments_by_name(
     TypeError : for too many, or one that is there twice
     """
     most = len(names)
-    if len(args) > most and names and names[-1] in table.SPREAD:
+    if len(args) > most and names and names[-1] in table.SPREAD and path != "tensordot":
         args = (*args[: most - 1], args[most - 1 :])
     if len(args) > most:
         raise TypeError(f"dispatchkit.as_torch.{path} takes {most} arguments ({', '.join(names)}), found {len(args)}")
     given = dict(zip(names, args, strict=False))
     for key, value in kwargs.items():
         name = table.SYNONYMS_OF.get(path, {}).get(key, key)
-        if name not in targets and table.SYNONYMS.get(key) in targets:
+        if name not in targets and table.SYNONYMS.get(key) in targets and has_synonyms(path):
             name = table.SYNONYMS[key]
         if name in given:
             raise TypeError(f"dispatchkit.as_torch.{path} got multiple values for argument {key!r}")
@@ -74,18 +74,23 @@ def arguments_by_name(
     return given
 
 
+def has_synonyms(path: str) -> bool:
+    """Return whether a function takes other names of arguments, as those of PyTorch's core do."""
+    return path != "split" and not path.startswith("masked.")
+
+
 def drop_unused(path: str, targets: Mapping[str, str], given: dict[str, Any]) -> None:
     """Take out what says nothing here.
 
     Raises
     ------
-    TypeError : for an argument that a function of networks has not
+    TypeError : for an argument that the function has not
     """
     for name in [each for each in given if each not in targets]:
         says_nothing = name in table.UNUSED and (given[name] is None or given[name] is False)
         if name in table.IGNORED or says_nothing:
             del given[name]
-        elif name not in OLD and path.startswith("nn.functional."):
+        elif name not in OLD and name not in ("like", "out") and "options" not in targets:
             raise TypeError(f"{path.rpartition('.')[2]}() got an unexpected keyword argument {name!r}")
 
 

@@ -17,15 +17,20 @@ from typing import Any
 import numpy as np
 
 from dispatchkit.as_torch import table
+from dispatchkit.as_torch.calling import (  # noqa: F401  # they enter what they look at
+    index_checks,
+    matrix_checks,
+    network_checks,
+)
 from dispatchkit.as_torch.calling.arguments import arguments_by_name
-from dispatchkit.as_torch.calling.checks import CHECKS, LOOKS, kind_of
+from dispatchkit.as_torch.calling.checks import CHECKS, EACH_TIME, LOOKS, kind_of
 from dispatchkit.as_torch.calling.dtypes import FACTORS, UNIFORM, check_dtypes, check_factors
 from dispatchkit.as_torch.calling.outputs import written_into
 from dispatchkit.as_torch.calling.plans import Plan, key_of, plan_of
 from dispatchkit.as_torch.calling.promotion import NUMBERS, PROMOTING, in_common_dtype, with_tensor_first
 from dispatchkit.as_torch.calling.raised import as_raised_by_pytorch
 from dispatchkit.as_torch.calling.ranks import check_ranks, ranks_of
-from dispatchkit.as_torch.calling.reductions import BROADCASTING, broadcast_target, reduction_of
+from dispatchkit.as_torch.calling.reductions import BROADCASTING, broadcast_target, check_reduction, reduction_of
 from dispatchkit.as_torch.calling.results import named
 from dispatchkit.as_torch.calling.sequences import check_several
 from dispatchkit.as_torch.calling.signatures import NAMES, check_types, signatures_of
@@ -38,6 +43,13 @@ __all__ = ["FunctionCaller"]
 Call = Callable[..., Any]
 Look = Callable[[dict[str, Any]], None]
 PLAIN = (bool, int, float, complex)
+# Methods that are called by NumPy's signature, too.
+AS_IN_NUMPY = frozenset(
+    {
+        *("all", "any", "argmax", "argmin", "argsort", "cumprod", "cumsum", "max", "mean", "min", "prod", "sort"),
+        *("squeeze", "std", "sum", "var"),
+    }
+)
 MOST = 100  # plans that a function keeps
 
 
@@ -81,6 +93,7 @@ class FunctionCaller:
         if path.startswith("nn.functional.") and self.signatures.names:
             self.names = self.signatures.names
         self.is_read_only = path in table.VIEWS_THERE
+        self.reduces = "reduction" in targets and path.startswith("nn.functional.")
         self.axes = [p.name for p in shown if p.name in table.AXES and path not in table.NO_AXES]
         self.has_new_axis = path in table.NEW_AXIS
         self.lifting = None
@@ -95,7 +108,8 @@ class FunctionCaller:
         self.results = table.RESULTS.get(path, self.signatures.results)
         # Whether the kinds of arguments decide what is looked at.
         checked = self.check is not None and path not in table.CHECKED_BY_TYPES
-        self.is_planned = not (self.fresh or checked or path in BROADCASTING or self.is_read_only)
+        each_time = path in BROADCASTING or path in EACH_TIME
+        self.is_planned = not (self.fresh or checked or each_time or self.is_read_only)
         along = self.defaults.get(self.lifting or "")
         # Whether nothing is to be looked at but the kind of elements, where there are tensors alone.
         self.looks = list(self.looks_at())
@@ -120,7 +134,9 @@ class FunctionCaller:
         """
         if kwargs and kwargs.get("out") is not None and self.signatures.takes_out:
             rest = {name: value for name, value in kwargs.items() if name != "out"}
-            return written_into(self.path.rpartition(".")[2], kwargs["out"], self, args, rest)
+            self.check_arguments(args, rest)
+            several = len(self.results) > 1
+            return written_into(self.path.rpartition(".")[2], kwargs["out"], self, args, rest, several=several)
         try:
             key = key_of(args, kwargs)
             plan = self.plans.get(key)
@@ -142,9 +158,29 @@ class FunctionCaller:
         ------
         TypeError : for one
         """
-        if "out" in kwargs:
-            raise TypeError(f"{self.path}() got an unexpected keyword argument 'out'")
+        self.check_no_out(self.path, kwargs)
         return self(args, kwargs)
+
+    def check_in_place(self, name: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
+        """Raise for arguments that the method that changes its tensor does not take."""
+        self.check_no_out(name, kwargs)
+        self.check_arguments(args, kwargs)
+
+    def check_no_out(self, name: str, kwargs: dict[str, Any]) -> None:
+        """Raise for the argument that no method takes."""
+        if "out" in kwargs:
+            raise TypeError(f"{name}() got an unexpected keyword argument 'out'")
+
+    def check_arguments(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
+        """Raise for arguments that no form of the function takes.
+
+        Raises
+        ------
+        TypeError : as PyTorch does before it looks at anything else
+        """
+        if not self.several:
+            given = arguments_by_name(self.path, self.names, self.targets, args, kwargs)
+            check_types(self.path, args, kwargs, given)
 
     def answer(self, args: tuple[Any, ...], kwargs: dict[str, Any], key: Any) -> Any:
         """Return the result of a call whose arguments are not known to fit; with a key, it is known from then on."""
@@ -156,10 +192,12 @@ class FunctionCaller:
         given = arguments_by_name(self.path, self.names, self.targets, args, kwargs)
         if "out" in given and given["out"] is None and self.signatures.takes_out:
             del given["out"]
+        if self.reduces:
+            check_reduction(self.path, self.targets, given)
         before = list(given.values())
         types = (*map(type_of, args), *[(name, type_of(value)) for name, value in kwargs.items()])
         known = types in self.fitting
-        if not known and not ("axis" in kwargs or "keepdims" in kwargs):
+        if not known and not (self.path in AS_IN_NUMPY and ("axis" in kwargs or "keepdims" in kwargs)):
             check_types(self.path, args, kwargs, given)
             if not any(getattr(x, "ndim", 1) == 0 for x in (*args, *kwargs.values())):
                 # Numbers that are arrays are taken wherever arrays are, and for plain numbers, too.
@@ -203,15 +241,15 @@ class FunctionCaller:
 
     def looks_at(self) -> Iterator[Look]:
         """Yield what looks at the arguments of each call, in PyTorch's order."""
-        if self.path in LOOKS:
-            yield LOOKS[self.path]
-        if "reduction" in self.targets and self.path.startswith("nn.functional."):
+        yield from LOOKS.get(self.path, ())
+        if self.reduces:
             yield functools.partial(reduction_of, self.path, self.targets)
         ranks = ranks_of(self.path)
         if ranks:
             yield functools.partial(check_ranks, self.path, ranks)
         if self.axes:
             yield self.look_at_axes
+        yield from EACH_TIME.get(self.path, ())
         if self.path in UNIFORM:
             yield functools.partial(check_dtypes, self.path)
         if not FACTORS.isdisjoint(self.targets):
@@ -302,6 +340,8 @@ class FunctionCaller:
             if isinstance(axis, (tuple, list)):
                 if not axis and self.path in table.NO_AXES_ARE_ALL:
                     given[name] = None
+                if axis and not own and self.path in table.NOT_OF_NUMBERS:
+                    raise IndexError(f"Dimension specified as {axis[0]} but tensor has no dimensions")
                 places = [checked_axis(each, ndim) for each in axis if hasattr(each, "__index__")]
                 for place in places:
                     if places.count(place) > 1 and self.path not in table.REPEATED_AXES:

@@ -14,15 +14,27 @@ import numpy as np
 from dispatchkit.as_torch.calling.signatures import NAMES
 from dispatchkit.as_torch.shared import in_dtype_of
 from dispatchkit.as_torch.table import is_array
-from dispatchkit.declare.namespace import tensor_namespace as xp
 
-__all__ = ["CHECKS", "LOOKS", "dtype_name", "kind_of"]
+__all__ = [
+    "CHECKS",
+    "EACH_TIME",
+    "LOOKS",
+    "Given",
+    "axis_of",
+    "check_of",
+    "dtype_name",
+    "kind_of",
+    "look_each_time_of",
+    "look_of",
+]
 
 Given = dict[str, Any]
 Check = Callable[[Given], Any]
 CHECKS: dict[str, Check] = {}
 # What is looked at before operands are brought to one dtype.
-LOOKS: dict[str, Check] = {}
+LOOKS: dict[str, list[Check]] = {}
+# What is looked at when ranks and axes are right, in each call: shapes and numbers.
+EACH_TIME: dict[str, list[Check]] = {}
 
 
 def check_of(*paths: str) -> Callable[[Check], Check]:
@@ -41,7 +53,18 @@ def look_of(*paths: str) -> Callable[[Check], Check]:
 
     def enter(check: Check) -> Check:
         for path in paths:
-            LOOKS[path] = check
+            LOOKS.setdefault(path, []).append(check)
+        return check
+
+    return enter
+
+
+def look_each_time_of(*paths: str) -> Callable[[Check], Check]:
+    """Make a function look at the shapes and numbers of calls of functions of PyTorch, whose axes are right."""
+
+    def enter(check: Check) -> Check:
+        for path in paths:
+            EACH_TIME.setdefault(path, []).append(check)
         return check
 
     return enter
@@ -70,6 +93,29 @@ def axis_of(given: Given, name: str = "dim", default: int = 0) -> tuple[int, int
     if not x.ndim:
         return 0, 1
     return axis % x.ndim, x.shape[axis]
+
+
+@look_of("transpose", "transpose_copy")
+def two_axes(given: Given) -> None:
+    if "dim1" not in given:
+        return  # as NumPy's method is called, by all axes
+    for place, name in enumerate(("dim0", "dim1")):
+        value = given.get(name)
+        if isinstance(value, bool) or not hasattr(value, "__index__"):
+            raise TypeError(
+                f"transpose(): argument {name!r} (position {place + 2}) must be int, not {type(value).__name__}"
+            )
+
+
+@look_of("full")
+def size_and_number(given: Given) -> None:
+    value: Any = given.get("fill_value")
+    if is_array(value) and value.ndim:
+        raise TypeError(
+            f"full(): argument 'fill_value' (position 2) must be Number, not a tensor of shape {[*value.shape]}"
+        )
+    if given.get("dtype") is not None and isinstance(value, (bool, int, float, complex)):
+        given["fill_value"] = in_dtype_of(np.empty((), np.dtype(str(given["dtype"]))), value)
 
 
 @check_of("split", "unsafe_split", "split_with_sizes", "split_with_sizes_copy", "unsafe_split_with_sizes")
@@ -187,8 +233,18 @@ def mask(given: Given) -> None:
 @check_of("unflatten")
 def lengths_of_parts(given: Given) -> None:
     sizes = given["sizes"]
-    if isinstance(sizes, (tuple, list)) and not len(sizes):
+    if not isinstance(sizes, (tuple, list)):
+        return
+    if not len(sizes):
         raise RuntimeError("unflatten: sizes must be non-empty")
+    axis, length = axis_of(given)
+    if not given["input"].ndim:
+        raise RuntimeError("unflatten: a tensor of 0 dimensions has no dimension to unflatten")
+    if -1 not in sizes and math.prod(sizes) != length:
+        raise RuntimeError(
+            f"unflatten: Provided sizes {[*sizes]} don't multiply up to the size of dim {axis} ({length}) in the input "
+            f"tensor"
+        )
 
 
 @check_of("chunk", "unsafe_chunk")
@@ -253,44 +309,166 @@ def shifts(given: Given) -> Given:
     return {"input": given["input"], "shifts": amount}
 
 
-@check_of("nn.functional.threshold")
-def in_whole_numbers(given: Given) -> Given:
-    if kind_of(given["input"]) not in "iu":
-        return given
-    return {**given, "threshold": int(given["threshold"]), "value": int(given["value"])}
+@look_each_time_of("linalg.matrix_power", "matrix_power")
+def power_of_integers(given: Given) -> None:
+    x = next(iter(given.values()))
+    if kind_of(x) in "ui" and given["n"] < 0:
+        raise NotImplementedError(f'"matrix_power" of negative powers not implemented for {dtype_name(x)!r}')
 
 
-@check_of(
-    "gather", "index_select", "take_along_dim", "index_add", "index_copy", "index_fill", "index_reduce", "put", "take"
-)
-def places(given: Given) -> None:
-    index: Any = given.get("index", given.get("indices"))
-    if is_array(index) and index.numel() and str(index.dtype) not in ("int64", "int32"):
-        raise RuntimeError("index: Expected dtype int32/int64 for index")
-    source: Any = given.get("source")
-    if is_array(source) and source.dtype != given["input"].dtype:
-        raise RuntimeError("self and source expected to have the same dtype")
+@look_of("bernoulli")
+def floating_probabilities(given: Given) -> None:
+    if given.get("p") is None and kind_of(given["input"]) != "f":
+        raise NotImplementedError(f'"bernoulli" not implemented for {dtype_name(given["input"])!r}')
 
 
-@check_of("scatter", "scatter_add", "scatter_reduce")
-def scattered(given: Given) -> None:
-    source: Any = given.get("src")
-    x, index = given["input"], given["index"]
-    if str(index.dtype) not in ("int64", "int32"):
-        raise RuntimeError("scatter(): Expected dtype int32/int64 for index")
-    if not is_array(source) or not index.size:
-        return
-    if source.dtype != x.dtype:
-        raise RuntimeError("scatter(): Expected self.dtype to be equal to src.dtype")
-    if not max(index.ndim, 1) == max(x.ndim, 1) == max(source.ndim, 1):
-        raise RuntimeError("Index tensor must have the same number of dimensions as self tensor and src tensor")
-    axis = given["dim"] % max(x.ndim, 1)
-    for place, length in enumerate(index.shape):
-        if length > source.shape[place] or (place != axis and length > x.shape[place]):
+@look_each_time_of("bernoulli")
+def range_of_probabilities(given: Given) -> None:
+    p: Any = given.get("p")
+    if p is None:
+        p = given["input"]
+    if is_array(p):
+        if p.is_tracer:
+            return
+        p = np.asarray(p.detach().array)
+    if not np.all((np.asarray(p) >= 0) & (np.asarray(p) <= 1)):
+        raise RuntimeError(f"bernoulli: Expected probabilities from 0 to 1, found {p}")
+
+
+@look_of("nanmean")
+def real_numbers(given: Given) -> None:
+    x, dtype = given["input"], given.get("dtype")
+    if kind_of(x) != "f" or (dtype is not None and np.dtype(str(dtype)).kind == "c"):
+        raise NotImplementedError(f"nanmean(): expected real floating-point numbers, found {dtype_name(x)}")
+
+
+@look_of("histogram")
+def alike_in_bins(given: Given) -> None:
+    x = given["input"]
+    for name in ("bins", "weight"):
+        value: Any = given.get(name)
+        if is_array(value) and value.dtype != x.dtype:
             raise RuntimeError(
-                f"Expected index {[*index.shape]} to be no larger than self {[*x.shape]} apart from dimension {axis} "
-                f"and to be no larger size than src {[*source.shape]}"
+                f"torch.histogramdd: input tensor and {name} should have the same dtype, but got {dtype_name(x)} and "
+                f"{dtype_name(value)}"
             )
+        if name == "bins" and is_array(value) and value.ndim != 1:
+            raise RuntimeError(f"torch.histogramdd: bins tensor should have one dimension, but got {value.ndim}")
+
+
+@look_of("gradient")
+def spacing_of_axes(given: Given) -> None:
+    spacing, axes = given.get("spacing"), given.get("dim")
+    if isinstance(spacing, tuple) and isinstance(axes, tuple) and len(spacing) != len(axes):
+        raise RuntimeError(
+            f"torch.gradient expected spacing and dim arguments to have the same length, but got {len(spacing)} and "
+            f"{len(axes)}"
+        )
+
+
+EXTREMES = ("amax", "amin", "aminmax", "argmax", "argmin", "max", "min", "median", "mode", "nanmedian")
+
+
+@look_each_time_of(*EXTREMES)
+def something_to_reduce(given: Given) -> None:
+    x, axes = given["input"], given.get("dim")
+    if is_array(axes) or "other" in given or not hasattr(x, "ndim"):
+        return
+    if axes is None or axes == ():
+        return
+    for axis in axes if isinstance(axes, tuple) else (axes,):
+        if x.ndim and -x.ndim <= axis < x.ndim and not x.shape[axis]:
+            raise IndexError(f"Expected reduction dim {axis % x.ndim} to have non-zero size, found shape {[*x.shape]}")
+
+
+@look_each_time_of("argmax", "argmin")
+def something_to_find(given: Given) -> None:
+    x = given["input"]
+    if given.get("dim") is None and is_array(x) and not x.size:
+        raise IndexError("Expected reduction dim to be specified for input.numel() == 0. Specify the 'dim' argument.")
+
+
+@look_each_time_of("round")
+def decimals_of_floats(given: Given) -> None:
+    x = given["input"]
+    if "decimals" in given and kind_of(x) in "ui":
+        raise NotImplementedError(f'"round" with decimals not implemented for {dtype_name(x)!r}')
+
+
+@look_each_time_of("diff")
+def order_of_differences(given: Given) -> None:
+    if given.get("n", 1) < 0:
+        raise RuntimeError(f"order must be non-negative but got {given['n']}")
+
+
+@look_of("addcdiv")
+def no_whole_division(given: Given) -> None:
+    if kind_of(given["tensor1"]) in "bui" and kind_of(given["tensor2"]) in "bui":
+        raise RuntimeError(
+            "Integer division with addcdiv is not supported: use true division or floor division, as in "
+            "input + value * (tensor1 / tensor2)"
+        )
+
+
+@look_of("div", "divide")
+def no_whole_division_of_booleans(given: Given) -> None:
+    kinds = {kind_of(value) for name, value in given.items() if name in ("input", "other")}
+    if given.get("rounding_mode") is not None and kinds == {"b"}:
+        raise NotImplementedError(f"\"div_{given['rounding_mode']}\" not implemented for 'Bool'")
+
+
+@look_of("isin")
+def kinds_in_sets(given: Given) -> None:
+    for name in ("elements", "test_elements"):
+        x: Any = given.get(name)
+        if kind_of(x) in "bc":
+            raise RuntimeError(f"Unsupported input type encountered for isin(): {x.dtype if is_array(x) else x!r}")
+
+
+@look_of("addmm", "addmv", "addr", "baddbmm")
+def axes_of_summands(given: Given) -> None:
+    most = {"mat": 1, "mat1": 2, "vec1": 2, "batch1": 3}
+    count = next(most[name] for name in most if name in given)
+    if is_array(given["input"]) and given["input"].ndim > count:
+        raise RuntimeError(
+            f"expected input to have at most {count} dimensions, but got shape {[*given['input'].shape]}"
+        )
+
+
+@look_each_time_of("repeat_interleave")
+def counts_of_repeats(given: Given) -> None:
+    x, counts, size = given["input"], given.get("repeats"), given.get("output_size")
+    if counts is None:
+        return
+    if is_array(counts):
+        if counts.is_tracer:
+            return
+        counts = np.asarray(counts.array)
+    if np.any(np.asarray(counts) < 0):
+        raise RuntimeError(f"Repeats must be non-negative, found {counts}")
+    if size is None:
+        return
+    _, length = axis_of(given)
+    if given.get("dim") is None:
+        length = x.numel()
+    count = int(np.sum(np.broadcast_to(np.asarray(counts), (length,))))
+    if count != size:
+        raise RuntimeError(f"repeat_interleave: Invalid output_size, expected {count} but got {size}")
+
+
+@look_each_time_of("cumulative_trapezoid", "trapezoid", "trapz")
+def real_steps(given: Given) -> None:
+    if kind_of(given.get("dx", 1.0)) == "c":
+        raise RuntimeError("trapezoid: Currently, we only support dx as a real number.")
+    if not given["y"].ndim:
+        raise IndexError("Dimension specified as -1 but tensor has no dimensions")
+
+
+@look_each_time_of("fft.fftshift", "fft.ifftshift")
+def shifted_axes(given: Given) -> None:
+    names = list(given)
+    if given.get("dim") == () or (len(names) == 1 and not given[names[0]].ndim):
+        raise RuntimeError("`shifts` required")
 
 
 @check_of("clamp", "clip")
@@ -318,6 +496,8 @@ def columns(given: Given) -> None:
 def divisor(given: Given) -> None:
     x, other = given["input"], given["other"]
     kinds = [kind_of(value) for value in (x, other)]
+    if is_array(x) and not x.size:
+        return
     if set(kinds) <= set("bui") and is_zero_somewhere(other):
         raise RuntimeError("ZeroDivisionError")
 
@@ -329,27 +509,6 @@ def is_zero_somewhere(x: Any) -> bool:
     if getattr(x, "is_tracer", False) or not hasattr(x, "array"):
         return False
     return bool((np.asarray(x.array) == 0).any())
-
-
-@check_of("slice_scatter", "diagonal_scatter", "select_scatter")
-def part_to_replace(given: Given) -> None:
-    x, source = given["input"], given["src"]
-    if not x.ndim:
-        raise IndexError("slice() cannot be applied to a 0-dim tensor.")
-    whole: Any = np.broadcast_to(np.empty(()), x.shape)
-    dim = given.get("dim", 0)
-    if "index" in given:
-        if -whole.shape[dim] <= given["index"] < whole.shape[dim]:
-            whole = np.take(whole, given["index"], axis=dim)
-    elif {"start", "end", "step", "dim"} & given.keys() or not {"offset", "dim1", "dim2"} & given.keys():
-        return
-    else:
-        whole = np.diagonal(whole, given.get("offset", 0), given.get("dim1", 0), given.get("dim2", 1))
-    if tuple(source.shape) != whole.shape:
-        raise RuntimeError(
-            f"expected src to have a size equal to the slice of self. src size = {[*source.shape]}, slice size = "
-            f"{[*whole.shape]}"
-        )
 
 
 @check_of("sum_to_size")
@@ -408,7 +567,7 @@ def imaginary(given: Given) -> None:
 
 @look_of(
     *("sub", "subtract", "rsub", "dist"),
-    *(f"nn.functional.{name}_loss" for name in ("l1", "mse", "smooth_l1", "huber", "margin_ranking", "triplet_margin")),
+    *(f"nn.functional.{name}_loss" for name in ("l1", "smooth_l1", "huber", "margin_ranking", "triplet_margin")),
     *("nn.functional.pairwise_distance", "nn.functional.poisson_nll_loss", "nn.functional.hinge_embedding_loss"),
 )
 def no_booleans(given: Given) -> None:
@@ -467,14 +626,6 @@ def floating_dtype(given: Given) -> None:
     dtype = given.get("dtype")
     if dtype is not None and np.dtype(str(dtype)).kind not in "fc":
         raise RuntimeError(f"could not infer output dtype: dtype must be floating point or complex. Got: {dtype}")
-
-
-@check_of("nn.functional.huber_loss")
-def target_in_dtype(given: Given) -> Given:
-    x, target = given["input"], given["target"]
-    if x.dtype == target.dtype:
-        return given
-    return {**given, "target": xp.astype(target, x.dtype)}
 
 
 @check_of("full_like")

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from dispatchkit.as_torch.calling.checks import dtype_name, kind_of
-from dispatchkit.as_torch.table import ARGUMENTS_OF_ANY_KIND, is_array
+from dispatchkit.as_torch.table import ARGUMENTS_OF_ANY_KIND, NUMBERS_AS_OPERANDS, is_array
 
 __all__ = ["FACTORS", "UNIFORM", "check_dtypes", "check_factors"]
 
@@ -13,7 +13,8 @@ __all__ = ["FACTORS", "UNIFORM", "check_dtypes", "check_factors"]
 UNIFORM = frozenset(
     {
         *("matmul", "mm", "bmm", "mv", "dot", "vdot", "inner", "tensordot", "addmm", "addmv", "addbmm", "baddbmm"),
-        *("lerp", "meshgrid", "cartesian_prod", "cross", "linalg.cross", "cholesky_solve", "lu_solve", "bilinear"),
+        *("lerp", "meshgrid", "cartesian_prod", "cross", "linalg.cross", "cholesky_solve", "lu_solve"),
+        "triangular_solve",
         *(f"linalg.{name}" for name in ("solve", "solve_ex", "lu_solve", "matmul", "vecdot", "lstsq", "multi_dot")),
         *(f"nn.functional.{name}" for name in ("bilinear", "linear")),
         *(f"nn.functional.conv{kind}{n}d" for kind in ("", "_transpose") for n in (1, 2, 3)),
@@ -36,6 +37,8 @@ def check_dtypes(path: str, given: dict[str, Any]) -> None:
         members = value if type(value) is tuple else (value,)
         if name not in ARGUMENTS_OF_ANY_KIND or name == "weight":
             arrays += [x for x in members if is_array(x) and hasattr(x, "dtype")]
+    if path == "inner" and any(not x.ndim for x in arrays):
+        return  # a product by a number
     for x in arrays[1:]:
         if x.dtype != arrays[0].dtype:
             raise RuntimeError(
@@ -51,7 +54,10 @@ def check_factors(path: str, given: dict[str, Any]) -> None:
     ------
     RuntimeError : for those of a higher kind
     """
-    kinds = [kind_of(value) for name, value in given.items() if is_array(value) and hasattr(value, "dtype")]
+    operands = [value for name, value in given.items() if name not in ARGUMENTS_OF_ANY_KIND]
+    kinds = [kind_of(value) for value in operands if is_array(value) and hasattr(value, "dtype")]
+    numbers = [value for name, value in given.items() if name in NUMBERS_AS_OPERANDS and not is_array(value)]
+    kinds += [kind_of(value) for value in numbers if isinstance(value, (bool, int, float, complex))]
     if not kinds or path.startswith("nn."):
         return
     highest = max(kinds, key="buifc".index)

@@ -23,7 +23,10 @@ def index_like_pytorch(key: Any) -> Any:
     ValueError : for a slice that goes backwards
     """
     if type(key) is tuple:
-        return tuple([index_like_pytorch(part) for part in key])
+        for part in key:
+            if type(part) is slice:
+                index_like_pytorch(part)
+        return tuple([index_like_pytorch(part) for part in without_further_ellipses(key)])
     if isinstance(key, np.integer):
         return int(key)
     if isinstance(key, Storage) and is_whole_number(key):
@@ -38,6 +41,14 @@ def index_like_pytorch(key: Any) -> Any:
         if dtype not in ("bool", "int64", "int32") and (key.ndim or kind_of(key) not in "iu"):
             raise IndexError(f"tensors used as indices must be long, int, byte or bool tensors, found {dtype}")
     return key
+
+
+def without_further_ellipses(key: tuple[Any, ...]) -> tuple[Any, ...]:
+    """Return an index without all ellipses but the first: the others stand for no axes."""
+    places = [place for place, part in enumerate(key) if part is Ellipsis]
+    if len(places) < 2:
+        return key
+    return tuple([part for place, part in enumerate(key) if part is not Ellipsis or place == places[0]])
 
 
 def is_whole_number(key: Any) -> bool:
@@ -73,7 +84,7 @@ def mixes(key: Any) -> bool:
     """Return whether an index has integers and arrays."""
     if type(key) is not tuple or int not in map(type, key):
         return False
-    return any(type(part) is list or is_array(part) or isinstance(part, np.ndarray) for part in key)
+    return any(type(part) in (list, bool) or is_array(part) or isinstance(part, np.ndarray) for part in key)
 
 
 def without_leading_ones(value: Any) -> Any:
@@ -104,10 +115,17 @@ def check_dtype_of_places(x: Any, key: Any, value: Any) -> None:
     if elements.dtype == x.dtype:
         return
     parts = key if type(key) is tuple else (key,)
-    arrays = [part for part in parts if type(part) is list or (is_array(part) and (part.ndim or kind_of(part) == "b"))]
-    if not arrays or (len(arrays) == 1 and elements.numel() == 1 and kind_of(arrays[0]) == "b"):
+    arrays = [part for part in parts if isinstance(part, (list, bool)) or is_array_of_places(part)]
+    of_one = len(arrays) == 1 and elements.numel() == 1 and kind_of(arrays[0]) == "b"
+    if not arrays or (of_one and is_array(arrays[0]) and arrays[0].ndim):
         return
+    x[key]  # raises if the index itself is at fault
     raise RuntimeError(
         f"Index put requires the source and destination dtypes match, got {dtype_name(x)} for the destination and "
         f"{dtype_name(elements)} for the source."
     )
+
+
+def is_array_of_places(part: Any) -> bool:
+    """Return whether a part of an index is a mask, or an array of places."""
+    return is_array(part) and bool(part.ndim or kind_of(part) == "b")

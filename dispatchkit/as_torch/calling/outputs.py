@@ -17,7 +17,15 @@ from dispatchkit.tree import leaves, sequence_items
 __all__ = ["written_into"]
 
 
-def written_into(name: str, out: Any, call: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+def written_into(
+    name: str,
+    out: Any,
+    call: Callable[..., Any],
+    args: tuple[Any, ...],
+    kwargs: dict[str, Any],
+    *,
+    several: bool = False,
+) -> Any:
     """Return `out`, which holds what a call gives from now on.
 
     Parameters
@@ -26,13 +34,17 @@ def written_into(name: str, out: Any, call: Callable[..., Any], args: tuple[Any,
     out : a tensor, or a sequence of as many as there are results
     call : the function, whose result is written
     args, kwargs : its arguments
+    several : whether there are several results
 
     Raises
     ------
     RuntimeError : if a gradient is asked for, or a result cannot be cast to the dtype of its tensor
     TypeError : for what is no tensor
     """
-    outs = out if isinstance(out, (tuple, list)) else (out,)
+    is_sequence = isinstance(out, (tuple, list))
+    if several and not is_sequence:
+        raise TypeError(f"{name}(): argument 'out' must be tuple of Tensors, not {type(out).__name__}")
+    outs = out if is_sequence else (out,)
     for each in outs:
         if not isinstance(each, Storage):
             raise TypeError(f"{name}(): argument 'out' must be Tensor, not {type(each).__name__}")

@@ -42,7 +42,7 @@ PROMOTING = frozenset(
         *("bitwise_and", "bitwise_or", "bitwise_xor", "bitwise_left_shift", "bitwise_right_shift"),
         *("addcdiv", "addcmul", "logaddexp", "logaddexp2", "ldexp", "xlogy", "igamma", "igammac"),
         *("diff", "cat", "concat", "concatenate", "stack", "hstack", "vstack", "row_stack", "dstack", "column_stack"),
-        *("outer", "ger", "kron", "cross", "linalg.cross", "dist", "block_diag", "addr", "masked.logaddexp"),
+        *("outer", "ger", "kron", "cross", "linalg.cross", "dist", "block_diag", "addr"),
         *(f"special.{name}" for name in ("xlogy", "xlog1py", "zeta", "gammainc", "gammaincc", "laguerre_polynomial_l")),
         *(f"special.{name}" for name in ("hermite_polynomial_h", "hermite_polynomial_he", "legendre_polynomial_p")),
         *(f"special.{start}{name}" for name in POLYNOMIALS for start in ("", "shifted_")),

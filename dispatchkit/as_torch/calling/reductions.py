@@ -9,7 +9,7 @@ from typing import Any
 from dispatchkit.as_torch.table import is_array
 from dispatchkit.declare.namespace import tensor_namespace as xp
 
-__all__ = ["BROADCASTING", "broadcast_target", "reduction_of"]
+__all__ = ["BROADCASTING", "broadcast_target", "check_reduction", "reduction_of"]
 
 REDUCTIONS = ("none", "mean", "sum")
 # Losses whose target may have another shape than the input.
@@ -26,10 +26,6 @@ def reduction_of(path: str, targets: Container[str], given: dict[str, Any]) -> N
     path : of the loss
     targets : the names that the loss takes
     given : arguments by name
-
-    Raises
-    ------
-    ValueError : for a word that there is not
     """
     average, reduces = given.pop("size_average", None), given.pop("reduce", None)
     if average is not None or reduces is not None:
@@ -38,6 +34,16 @@ def reduction_of(path: str, targets: Container[str], given: dict[str, Any]) -> N
             given["reduction"] = "sum"
         if reduces is not None and not reduces:
             given["reduction"] = "none"
+    check_reduction(path, targets, given)
+
+
+def check_reduction(path: str, targets: Container[str], given: dict[str, Any]) -> None:
+    """Raise for a word for a reduction that there is not.
+
+    Raises
+    ------
+    ValueError : naming it
+    """
     word = given.get("reduction", "mean")
     if word not in REDUCTIONS and not (word == "batchmean" and "log_target" in targets):
         raise ValueError(f"{path.rpartition('.')[2]}: reduction must be 'none', 'mean' or 'sum', found {word!r}")

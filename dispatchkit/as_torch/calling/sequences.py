@@ -24,7 +24,13 @@ def check_several(path: str, args: tuple[Any, ...]) -> None:
     ------
     TypeError : for what is no tensor
     RuntimeError : for several dtypes, or other numbers of axes
+    ValueError : where there is no equation
     """
+    if path == "einsum" and not (args and isinstance(args[0], str)) and len(args) < 2:
+        raise ValueError(
+            "einsum(): must specify the equation string and at least one operand, or at least one operand and its "
+            "subscripts list"
+        )
     tensors = args
     if path in EITHER and len(args) == 1 and isinstance(args[0], (tuple, list)):
         tensors = tuple(args[0])

@@ -38,9 +38,11 @@ FREE = frozenset({"Any", "Generator", "Device", "Layout", "MemoryFormat", "Stora
 NUMBERS_TOO = frozenset(
     {
         *("add", "sub", "subtract", "mul", "multiply", "div", "divide", "true_divide", "floor_divide", "remainder"),
-        *("fmod", "pow", "float_power", "where", "bucketize", "searchsorted", "rsub", "xlogy", "special.xlogy"),
+        *("fmod", "pow", "float_power", "where", "rsub", "xlogy", "special.xlogy"),
     }
 )
+# Where numbers stand for the first tensor, too.
+NUMBERS_FIRST = frozenset({"add", "sub", "subtract", "mul", "multiply", "div", "divide", "true_divide", "floor_divide"})
 ARGUMENT = re.compile(
     r"(?P<kind>\w+)(?P<list>\[\d*\])?(?P<optional>\?)?(?P<lists>\[\])? (?P<name>\w+)(?P<default>=.*)?"
 )
@@ -160,13 +162,15 @@ def check_types(path: str, args: Sequence[Any], kwargs: Mapping[str, Any], given
     overloads = signatures_of(path).overloads
     short = min(map(_least, overloads), default=0)
     if len(args) + len(kwargs) < short:
+        if len(overloads) == 1:
+            check_presence(path, overloads[0], args, kwargs)
         return  # the function itself says what is missing
     if not overloads or any(_takes(path, overload, args, kwargs) for overload in overloads):
         return
     name = path.rpartition(".")[2]
-    known = {argument.name for overload in overloads for argument in overload} | IGNORED_NAMES | SYNONYMS.keys()
+    known = {argument.name for overload in overloads for argument in overload}
     for keyword in kwargs:
-        if keyword not in known:
+        if keyword not in known and SYNONYMS.get(keyword) not in known and not _is_left_out(path, keyword, None):
             cure = ""
             if keyword == "out":
                 cure = f"; there is no out: assign the result, as in out[...] = {name}(...)"
@@ -188,6 +192,20 @@ def check_types(path: str, args: Sequence[Any], kwargs: Mapping[str, Any], given
         f"{name}() received an invalid combination of arguments: got ({', '.join(types)}), but expected "
         f"{' or '.join(f'({_form(overload)})' for overload in overloads)}"
     )
+
+
+def check_presence(path: str, overload: Sequence[Argument], args: Sequence[Any], kwargs: Mapping[str, Any]) -> None:
+    """Raise for an argument that is missing.
+
+    Raises
+    ------
+    TypeError : naming it
+    """
+    for argument in overload[len(args) :]:
+        names = [argument.name, *(name for name, meant in SYNONYMS.items() if meant == argument.name)]
+        if not argument.has_default and not any(name in kwargs for name in names):
+            name = path.rpartition(".")[2]
+            raise TypeError(f"{name}() missing 1 required positional argument: {argument.name!r}")
 
 
 def _kind(argument: Argument) -> str:
@@ -220,7 +238,14 @@ def _takes(path: str, overload: Sequence[Argument], args: Sequence[Any], kwargs:
             value = left.pop(name)
         if not _fits(path, argument, value):
             return False
-    return all(value is None or value is False or name in IGNORED_NAMES for name, value in left.items())
+    return all(_is_left_out(path, name, value) for name, value in left.items())
+
+
+def _is_left_out(path: str, name: str, value: Any) -> bool:
+    """Return whether an argument that is in no form of a function says nothing."""
+    if name == "out":
+        return value is None and signatures_of(path).takes_out
+    return name in IGNORED_NAMES
 
 
 IGNORED_NAMES = frozenset({"like", "generator", "device", "layout", "pin_memory", "memory_format", "requires_grad"})
@@ -241,10 +266,13 @@ def _fits(path: str, argument: Argument, value: Any) -> bool:
 
 def _is_of(path: str, argument: Argument, value: Any) -> bool:
     kind = argument.kind
+    if kind == "ScalarType":
+        return not isinstance(value, Number) and not is_array(value)
     if kind in FREE:
         return True
     if kind == "Tensor":
-        return is_array(value) or (path in NUMBERS_TOO and argument.name != "input" and isinstance(value, Number))
+        taken = NUMBERS_FIRST if argument.name == "input" else NUMBERS_TOO
+        return is_array(value) or (path in taken and isinstance(value, Number))
     if kind == "bool":
         return isinstance(value, (bool, np.bool_))
     if kind == "str":

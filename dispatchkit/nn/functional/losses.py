@@ -257,8 +257,11 @@ def huber_loss(xp: Any, x: Tensor, target: Tensor, /, *, reduction: Reduction = 
 
 
 def _bound(xp: Any, x: Any, target: Any, delta: float) -> Any:
-    """Return the differences within a bound: the derivatives of `_bounded_square`."""
-    return xp.clip(x - target, -delta, delta)
+    """Return the differences within a bound: the derivatives of `_bounded_square`, whose own at the bound is 0."""
+    d = x - target
+    if delta == float("inf"):
+        return d
+    return xp.where(xp.abs(d) < delta, d, xp.sign(d) * delta)
 
 
 declare_slopes(huber_loss, x=_bound, target=lambda xp, x, target, delta: -_bound(xp, x, target, delta))

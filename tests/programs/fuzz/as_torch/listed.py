@@ -9,6 +9,8 @@ from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from .calls import Call, arrays_in
+
 if TYPE_CHECKING:
     from .comparing import Difference
 
@@ -26,6 +28,7 @@ class Entry:
     reason : why, as a reader of the documentation sees it
     texts : patterns of what is said of the difference
     forms : how the function is spelled; any where it is empty
+    dtypes : of which an argument must have one; any where it is empty
     """
 
     sorts: tuple[str, ...]
@@ -33,10 +36,13 @@ class Entry:
     reason: str
     texts: tuple[str, ...] = ("*",)
     forms: tuple[str, ...] = ()
+    dtypes: tuple[str, ...] = ()
 
     def covers(self, found: Difference) -> bool:
         """Return whether the entry is about a difference."""
         if found.sort not in self.sorts or (self.forms and found.call.form not in self.forms):
+            return False
+        if self.dtypes and dtypes_of(found.call).isdisjoint(self.dtypes):
             return False
         if not any(fnmatchcase(found.call.path, pattern) for pattern in self.paths):
             return False
@@ -50,6 +56,17 @@ def read() -> list[Entry]:
 
 
 def _entry(
-    *, sorts: Sequence[str], paths: Sequence[str], reason: str, texts: Sequence[str] = ("*",), forms: Sequence[str] = ()
+    *,
+    sorts: Sequence[str],
+    paths: Sequence[str],
+    reason: str,
+    texts: Sequence[str] = ("*",),
+    forms: Sequence[str] = (),
+    dtypes: Sequence[str] = (),
 ) -> Entry:
-    return Entry(tuple(sorts), tuple(paths), reason, tuple(texts), tuple(forms))
+    return Entry(tuple(sorts), tuple(paths), reason, tuple(texts), tuple(forms), tuple(dtypes))
+
+
+def dtypes_of(call: Call) -> set[str]:
+    """Return the dtypes of the arrays of a call."""
+    return {array.data.dtype.name for array in arrays_in((call.args, call.kwargs))}

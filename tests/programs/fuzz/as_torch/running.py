@@ -10,12 +10,13 @@ from collections import Counter
 from dataclasses import dataclass, field
 from typing import Any
 
+import numpy as np
 import torch
 
 import dispatchkit.as_torch as spelled
 from dispatchkit.as_torch import spelling
 
-from .calls import Call
+from .calls import Array, Call, mapped
 from .comparing import Difference, compare
 from .listed import Entry, read
 from .samples import Samples, changed
@@ -52,14 +53,37 @@ class Report:
         return sum(self.counts.values())
 
 
+BOUNDARIES = frozenset({"boundaries", "sorted_sequence"})
+
+
+def in_order(value: Any) -> Any:
+    """Return an array with its rows sorted."""
+    if not isinstance(value, Array) or not value.data.ndim:
+        return value
+    return Array(np.sort(value.data, axis=-1), "plain", value.gradient)
+
+
+def in_half_precision(call: Call) -> Call:
+    """Return a call with its floating-point arrays in float16."""
+
+    def halved(array: Array) -> Array:
+        if array.data.dtype.kind != "f":
+            return array
+        with np.errstate(over="ignore"):
+            return Array(array.data.astype(np.float16), array.layout, array.gradient)
+
+    args, kwargs = mapped((call.args, call.kwargs), Array, halved)
+    return call.changed(args=args, kwargs=kwargs)
+
+
 class Drawing:
     """Draws calls of all functions that there are in both libraries."""
 
-    def __init__(self, only: str | None = None) -> None:
+    def __init__(self, only: str | None = None, *, half: bool = False) -> None:
         paths = [path for path in spelling.FUNCTIONS if path not in EXCLUDED]
         if only is not None:
             paths = [path for path in paths if only in path]
-        self.only = only
+        self.only, self.half = only, half
         self.samples, self.pool = Samples(paths), Pool(paths)
 
     def draw(self, rng: random.Random) -> Call | None:
@@ -80,8 +104,20 @@ class Drawing:
             call = changed(rng, call)
         return call
 
+    def draw_sorted(self, rng: random.Random) -> Call | None:
+        """Return a call, with boundaries in order: among others, one place is as good as another."""
+        call = self.draw(rng)
+        if call is not None and self.half and call.form != "transformed":
+            call = in_half_precision(call)
+        if call is None or call.path not in ("bucketize", "searchsorted"):
+            return call
+        kwargs = {name: in_order(value) if name in BOUNDARIES else value for name, value in call.kwargs.items()}
+        place = int(call.path == "bucketize")
+        args = [in_order(value) if number == place else value for number, value in enumerate(call.args)]
+        return call.changed(args=tuple(args), kwargs={name: kwargs[name] for name in kwargs if name != "sorter"})
 
-def fuzz(seconds: float, seed: int, *, most: int | None = None, only: str | None = None) -> Report:
+
+def fuzz(seconds: float, seed: int, *, most: int | None = None, only: str | None = None, half: bool = False) -> Report:
     """Make calls for a time, in a process of their own: wrong arguments can end PyTorch's.
 
     Parameters
@@ -90,11 +126,12 @@ def fuzz(seconds: float, seed: int, *, most: int | None = None, only: str | None
     seed : of the first call; that of each next one is one more
     most : how many calls at most
     only : a part of the names of the functions that are called
+    half : whether floating-point arrays are of float16, which NumPy has, though it is no dtype of the spelling
     """
     torch.set_default_dtype(torch.float64)
     SPELLED.set_default_dtype(SPELLED.float64)
     torch.set_num_threads(1)
-    report, entries, drawing = Report(), read(), Drawing(only)
+    report, entries, drawing = Report(), read(), Drawing(only, half=half)
     end = time.monotonic() + seconds
     context = multiprocessing.get_context("fork")
     while time.monotonic() < end and (most is None or report.calls < most):
@@ -105,7 +142,7 @@ def fuzz(seconds: float, seed: int, *, most: int | None = None, only: str | None
         sender.close()
         while most is None or report.calls < most:
             if not receiver.poll(LONGEST):
-                report.slow.append(drawing.draw(random.Random(begun.value)))  # noqa: S311  # no secrets
+                report.slow.append(drawing.draw_sorted(random.Random(begun.value)))  # noqa: S311  # no secrets
                 process.kill()
                 break
             try:
@@ -125,7 +162,7 @@ def send_all(sender: Any, drawing: Drawing, begun: Any, end: float) -> None:
     """Make calls until the time is over, and send what comes of each."""
     while time.monotonic() < end:
         rng = random.Random(begun.value)  # noqa: S311  # no secrets
-        call = drawing.draw(rng)
+        call = drawing.draw_sorted(rng)
         if call is not None:
             torch.manual_seed(0)
             sender.send(compare(call))

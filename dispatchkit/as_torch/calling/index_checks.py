@@ -1,0 +1,205 @@
+"""What functions of PyTorch that read and write at places refuse about the values of arguments.
+
+An index that counts from the end is taken where PyTorch takes it: by `take`, `put`, `index_fill` and `take_along_dim`.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from dispatchkit.as_torch.calling.checks import Given, axis_of, check_of, dtype_name, look_each_time_of
+from dispatchkit.as_torch.table import is_array
+
+
+def check_bounds(index: Any, length: int, axis: int, error: type[Exception] = RuntimeError, least: int = 0) -> None:
+    """Raise if a place is not in an axis.
+
+    Parameters
+    ----------
+    index : places
+    length, axis : of the axis, and its number
+    error : the class of the error
+    least : the least place that is taken
+
+    Raises
+    ------
+    RuntimeError : naming the place, or another error
+    """
+    if getattr(index, "is_tracer", False) or not hasattr(index, "array"):
+        return
+    places = np.asarray(index.array)
+    if places.size and not least <= places.min() <= places.max() < length:
+        outside = places[(places < least) | (places >= length)]
+        raise error(f"index {outside.flat[0]} is out of bounds for dimension {axis} with size {length}")
+
+
+@check_of(
+    "gather", "index_select", "take_along_dim", "index_add", "index_copy", "index_fill", "index_reduce", "put", "take"
+)
+def dtypes_at_places(given: Given) -> None:
+    index: Any = given.get("index", given.get("indices"))
+    if is_array(index) and index.numel() and str(index.dtype) not in ("int64", "int32"):
+        raise RuntimeError("index: Expected dtype int32/int64 for index")
+    source: Any = given.get("source")
+    if is_array(source) and source.dtype != given["input"].dtype:
+        raise RuntimeError("self and source expected to have the same dtype")
+
+
+@check_of("scatter", "scatter_add", "scatter_reduce")
+def scattered(given: Given) -> None:
+    source: Any = given.get("src")
+    x, index = given["input"], given["index"]
+    if str(index.dtype) not in ("int64", "int32"):
+        raise RuntimeError("scatter(): Expected dtype int32/int64 for index")
+    if not is_array(source) or not index.size:
+        return
+    if source.dtype != x.dtype:
+        raise RuntimeError("scatter(): Expected self.dtype to be equal to src.dtype")
+    if not max(index.ndim, 1) == max(x.ndim, 1) == max(source.ndim, 1):
+        raise RuntimeError("Index tensor must have the same number of dimensions as self tensor and src tensor")
+    axis = given["dim"] % max(x.ndim, 1)
+    for place, length in enumerate(index.shape):
+        if length > source.shape[place] or (place != axis and length > x.shape[place]):
+            raise RuntimeError(
+                f"Expected index {[*index.shape]} to be no larger than self {[*x.shape]} apart from dimension {axis} "
+                f"and to be no larger size than src {[*source.shape]}"
+            )
+
+
+@check_of("slice_scatter")
+def slice_to_replace(given: Given) -> None:
+    _check_part(given, of_slices=True)
+
+
+@look_each_time_of("diagonal_scatter")
+def diagonal_to_replace(given: Given) -> None:
+    x = given["input"]
+    for name, default in (("dim1", 0), ("dim2", 1)):
+        axis = given.get(name, default)
+        if not -x.ndim <= axis < x.ndim:
+            raise np.exceptions.AxisError(
+                f"Dimension out of range (expected to be in range of [{-x.ndim}, {x.ndim - 1}], but got {axis})"
+            )
+    _check_part(given, of_slices=False)
+
+
+@look_each_time_of("select_scatter")
+def place_to_replace(given: Given) -> None:
+    x = given["input"]
+    axis, length = axis_of(given)
+    if x.ndim and not -length <= given["index"] < length:
+        raise IndexError(
+            f"select(): index {given['index']} out of range for tensor of size {[*x.shape]} at dimension {axis}"
+        )
+    _check_part(given, of_slices=False)
+
+
+def _check_part(given: Given, *, of_slices: bool) -> None:
+    """Raise if what is put in the place of a part of a tensor has another shape than that."""
+    x, source = given["input"], given["src"]
+    if not x.ndim:
+        raise IndexError("slice() cannot be applied to a 0-dim tensor.")
+    whole: Any = np.broadcast_to(np.empty(()), x.shape)
+    dim = given.get("dim", 0)
+    if "index" in given:
+        if -whole.shape[dim] <= given["index"] < whole.shape[dim]:
+            whole = np.take(whole, given["index"], axis=dim)
+    elif of_slices:
+        part = slice(given.get("start"), given.get("end"), given.get("step", 1))
+        whole = whole[(*(slice(None),) * (dim % whole.ndim), part)]
+    else:
+        whole = np.diagonal(whole, given.get("offset", 0), given.get("dim1", 0), given.get("dim2", 1))
+    if tuple(source.shape) != whole.shape:
+        raise RuntimeError(
+            f"expected src to have a size equal to the slice of self. src size = {[*source.shape]}, slice size = "
+            f"{[*whole.shape]}"
+        )
+
+
+@look_each_time_of("gather")
+def gathered_places(given: Given) -> None:
+    axis, length = axis_of(given)
+    check_bounds(given["index"], length, axis)
+
+
+@look_each_time_of("index_select")
+def selected_places(given: Given) -> None:
+    axis, length = axis_of(given)
+    check_bounds(given["index"], length, axis, IndexError)
+
+
+@look_each_time_of("scatter", "scatter_add", "scatter_reduce")
+def written_places(given: Given) -> None:
+    axis, length = axis_of(given)
+    check_bounds(given["index"], length, axis)
+
+
+@look_each_time_of("take_along_dim")
+def places_along_all(given: Given) -> None:
+    if given.get("dim") is None and str(given["indices"].dtype) == "int64":
+        check_bounds(given["indices"], given["input"].numel(), 0)
+
+
+@look_each_time_of("index_fill")
+def filled_places(given: Given) -> None:
+    if str(given["index"].dtype) != "int64":
+        raise IndexError(f"index_fill_(): Expected dtype int64 for index, found {dtype_name(given['index'])}")
+
+
+@look_each_time_of("index_add", "index_reduce")
+def slices_to_combine(given: Given) -> None:
+    x, index, source = given["input"], given["index"], given["source"]
+    axis, length = axis_of(given)
+    count = index.numel()
+    if count != (source.shape[axis] if axis < source.ndim else 1):
+        raise RuntimeError(
+            f"Number of indices ({count}) should be equal to source.size(dim), found source of shape "
+            f"{[*source.shape]} and dim {axis}"
+        )
+    if source.ndim != x.ndim or _without(source.shape, axis) != _without(x.shape, axis):
+        raise RuntimeError(
+            f"source tensor shape must match self tensor shape, excluding the specified dimension. Got self.shape = "
+            f"{[*x.shape]} source.shape = {[*source.shape]}"
+        )
+    check_bounds(index, length, axis, IndexError)
+
+
+def _without(shape: Any, axis: int) -> tuple[int, ...]:
+    """Return the lengths of all axes but one."""
+    return (*shape[:axis], *shape[axis + 1 :])
+
+
+@look_each_time_of("index_copy")
+def slices_to_copy(given: Given) -> None:
+    x, index, source = given["input"], given["index"], given["source"]
+    axis, length = axis_of(given)
+    count = index.numel()
+    if x.ndim and source.ndim and x.ndim != source.ndim:
+        raise IndexError(
+            f"index_copy_(): When source and destination are not scalars, their dimensionality must match. Source "
+            f"dimensionality ({source.ndim}), destination dimensionality ({x.ndim})"
+        )
+    if not source.ndim and count != 1:
+        raise IndexError(f"index_copy_(): When source is scalar, index should have one element (got {count})")
+    if source.ndim and x.ndim and count != source.shape[axis]:
+        raise IndexError(
+            f"index_copy_(): Number of indices ({count}) should be equal to source.size(dim) ({source.shape[axis]})"
+        )
+    if source.ndim and x.ndim and _without(source.shape, axis) != _without(x.shape, axis):
+        raise RuntimeError(
+            f"index_copy_(): Source/destination tensor must have same slice shapes, found {[*source.shape]} and "
+            f"{[*x.shape]} apart from dimension {axis}"
+        )
+    check_bounds(index, length, axis, IndexError)
+
+
+@look_each_time_of("put")
+def elements_to_put(given: Given) -> None:
+    index, source = given["index"], given["source"]
+    if index.numel() != source.numel():
+        raise IndexError(
+            f"put_(): Expected source and index to have the same number of elements, but got source.numel() = "
+            f"{source.numel()}, index.numel() = {index.numel()}"
+        )

@@ -1,0 +1,159 @@
+"""What functions of matrices and norms refuse about the values of arguments, in PyTorch's words."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from dispatchkit.as_torch.calling.checks import Given, dtype_name, kind_of, look_each_time_of, look_of
+from dispatchkit.as_torch.calling.promotion import promote_types
+from dispatchkit.as_torch.calling.signatures import NAMES
+from dispatchkit.as_torch.table import is_array
+
+
+@look_of("tensordot")
+def axes_of_products(given: Given) -> None:
+    for place, name in enumerate(("a", "b")):
+        found = type(given[name]).__name__
+        if not is_array(given[name]):
+            raise TypeError(f"tensordot(): argument {name!r} (position {place + 1}) must be Tensor, not {found}")
+    dims: Any = given.get("dims", 2)
+    if isinstance(dims, (tuple, list)) and any(isinstance(each, int) for each in dims):
+        raise TypeError(f"tensordot(): argument 'dims' (position 3) must be two tuples of ints, found {dims}")
+
+
+@look_of("norm", "linalg.vector_norm", "linalg.norm", "linalg.matrix_norm")
+def dtype_of_norm(given: Given) -> None:
+    x: Any = next((given[name] for name in ("input", "x", "A") if name in given), None)
+    if not is_array(x):
+        raise TypeError(f"norm(): argument 'input' (position 1) must be Tensor, not {type(x).__name__}")
+    if kind_of(x) in "bui":
+        raise RuntimeError(f"linalg.vector_norm: Expected a floating point or complex tensor as input. Got {_name(x)}")
+    if kind_of(given.get("ord", given.get("p", 2))) == "c":
+        raise RuntimeError("linalg.vector_norm: Expected a non-complex scalar as the order of norm.")
+    if given.get("dtype") is None:
+        return
+    own, asked = np.dtype(str(x.dtype)), np.dtype(str(given["dtype"]))
+    found = NAMES.get(str(asked), str(asked))
+    if asked.kind not in "fc":
+        raise RuntimeError(f"linalg.vector_norm: dtype should be floating point or complex, but got {found}")
+    if asked.kind != own.kind:
+        wanted = {"f": "real for real", "c": "complex for complex"}[own.kind]
+        raise RuntimeError(f"linalg.vector_norm: dtype should be {wanted} inputs, but got {found}")
+    if promote_types(own, asked) != asked:
+        raise RuntimeError(
+            f"linalg.vector_norm: the dtype of the input ({_name(x)}) should be convertible without narrowing to the "
+            f"specified dtype ({found})"
+        )
+
+
+def _name(x: Any) -> str:
+    return dtype_name(x)
+
+
+@look_of("dist")
+def order_of_distance(given: Given) -> None:
+    if kind_of(given.get("p", 2)) == "c":
+        raise RuntimeError("linalg.vector_norm: Expected a non-complex scalar as the order of norm.")
+
+
+@look_each_time_of("linalg.householder_product", "orgqr")
+def reflections(given: Given) -> None:
+    x: Any = next(iter(given.values()))
+    tau: Any = given.get("tau", given.get("input2"))
+    if not is_array(tau):
+        return
+    if x.ndim < 2:
+        raise np.exceptions.AxisError(
+            f"torch.linalg.householder_product: input must have at least 2 dimensions, found shape {[*x.shape]}"
+        )
+    if tau.ndim != x.ndim - 1 or tuple(tau.shape[:-1]) != tuple(x.shape[:-2]):
+        raise RuntimeError(
+            f"torch.linalg.householder_product: Expected tau to have one dimension less than input, but got shape "
+            f"{[*tau.shape]} for {[*x.shape]}"
+        )
+    if tau.dtype != x.dtype:
+        raise RuntimeError(
+            f"torch.linalg.householder_product: tau dtype {_name(tau)} does not match input dtype {_name(x)}"
+        )
+
+
+@look_each_time_of("linalg.multi_dot")
+def axes_of_factors(given: Given) -> None:
+    factors: Any = given.get("tensors")
+    if not isinstance(factors, tuple):
+        return
+    for place, x in enumerate(factors):
+        ends = place in (0, len(factors) - 1)
+        if is_array(x) and x.ndim != 2 and not (ends and x.ndim == 1):
+            raise RuntimeError(f"multi_dot(): tensor {place} must be {'1D or ' * ends}2D but got {x.ndim}D")
+        if kind_of(x) == "b":
+            raise NotImplementedError("\"multi_dot\" not implemented for 'Bool'")
+
+
+@look_each_time_of("linalg.cross", "cross")
+def axes_of_cross(given: Given) -> None:
+    x, other = given["input"], given["other"]
+    if is_array(other) and x.ndim != other.ndim:
+        raise RuntimeError(
+            f"linalg.cross: inputs must have the same number of dimensions, found {x.ndim} and {other.ndim}"
+        )
+
+
+@look_of("lu_solve", "linalg.lu_solve", "lu_unpack")
+def dtype_of_pivots(given: Given) -> None:
+    pivots: Any = given.get("pivots", given.get("LU_pivots"))
+    if given.get("unpack_pivots", True) and is_array(pivots) and str(pivots.dtype) != "int32":
+        raise RuntimeError(f"pivots should be a Tensor of scalar type torch.int32, found {_name(pivots)}")
+
+
+@look_each_time_of("lu_unpack")
+def range_of_pivots(given: Given) -> None:
+    pivots, LU = given["LU_pivots"], given["LU_data"]
+    if not given.get("unpack_pivots", True) or pivots.is_tracer:
+        return
+    places = np.asarray(pivots.array)
+    if places.size and not 1 <= places.min() <= places.max() <= LU.shape[-2]:
+        raise RuntimeError(
+            f"pivots passed to lu_unpack must be between 1 and LU.size(-2)={LU.shape[-2]} inclusive: are they those "
+            f"of lu_factor?"
+        )
+
+
+@look_each_time_of("cholesky_solve", "cholesky_inverse")
+def square_factor(given: Given) -> None:
+    A: Any = given.get("input2", given.get("input"))
+    if is_array(A) and A.ndim > 1 and A.shape[-1] != A.shape[-2]:
+        rows, columns = A.shape[-2:]
+        raise RuntimeError(f"A must be batches of square matrices, but they are {rows} by {columns} matrices")
+
+
+@look_each_time_of("nn.functional.bilinear")
+def shapes_of_bilinear(given: Given) -> None:
+    x, y, weight = given["input1"], given["input2"], given["weight"]
+    if weight.ndim != 3 or not x.ndim or not y.ndim:
+        raise np.exceptions.AxisError(
+            f"bilinear(): Expected weight to have 3 dimensions and inputs at least 1, but got shapes "
+            f"{[*weight.shape]}, {[*x.shape]} and {[*y.shape]}"
+        )
+    fits = (x.shape[:-1], x.shape[-1], y.shape[-1]) == (y.shape[:-1], *weight.shape[1:])
+    if not fits:
+        raise RuntimeError(
+            f"bilinear(): input dimensions do not match: got shapes {[*x.shape]} and {[*y.shape]} for a weight of "
+            f"shape {[*weight.shape]}"
+        )
+
+
+@look_each_time_of("nn.functional.embedding")
+def rows_of_embedding(given: Given) -> None:
+    index, weight = given["input"], given["weight"]
+    if is_array(weight) and weight.ndim != 2:
+        raise np.exceptions.AxisError(f"'weight' must be 2-D, found shape {[*weight.shape]}")
+    if not is_array(index) or index.is_tracer or kind_of(index) != "i":
+        return
+    places = np.asarray(index.array)
+    if places.size and not 0 <= places.min() <= places.max() < weight.shape[0]:
+        raise IndexError(
+            f"index out of range in self: found {places.min()} to {places.max()} for {weight.shape[0]} rows"
+        )

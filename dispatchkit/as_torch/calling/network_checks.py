@@ -1,0 +1,287 @@
+"""What functions of networks refuse about the values of arguments, in PyTorch's words."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from dispatchkit.as_torch.calling.checks import Given, check_of, dtype_name, kind_of, look_each_time_of, look_of
+from dispatchkit.as_torch.table import is_array
+from dispatchkit.declare.namespace import tensor_namespace as xp
+
+F = "nn.functional."
+
+
+@check_of("nn.functional.threshold")
+def in_whole_numbers(given: Given) -> Given:
+    if kind_of(given["input"]) not in "iu":
+        return given
+    return {**given, "threshold": int(given["threshold"]), "value": int(given["value"])}
+
+
+@check_of("nn.functional.huber_loss")
+def target_in_dtype(given: Given) -> Given:
+    x, target = given["input"], given["target"]
+    if x.dtype == target.dtype:
+        return given
+    return {**given, "target": xp.astype(target, x.dtype)}
+
+
+@look_each_time_of(f"{F}softshrink")
+def width_of_shrinking(given: Given) -> None:
+    width = given.get("lambd", 0.5)
+    if not isinstance(width, complex) and not width >= 0:
+        raise RuntimeError(f"lambda must be at least 0, but found {width}")
+
+
+@look_each_time_of(f"{F}rrelu")
+def range_of_slopes(given: Given) -> None:
+    lower, upper = given.get("lower", 1 / 8), given.get("upper", 1 / 3)
+    if not isinstance(lower, complex) and not isinstance(upper, complex) and not lower <= upper:
+        raise RuntimeError(f"Lower bound should be less than or equal to the upper bound, found {lower} and {upper}")
+
+
+@look_each_time_of(f"{F}cosine_similarity")
+def least_length(given: Given) -> None:
+    if given.get("eps", 0.0) < 0:
+        raise RuntimeError(f"eps must be non-negative, got: {given['eps']}")
+
+
+@look_each_time_of(f"{F}pdist")
+def order_of_distances(given: Given) -> None:
+    if not given.get("p", 2.0) >= 0:
+        raise RuntimeError(f"pdist only supports non-negative p values, found {given['p']}")
+
+
+@look_of("cdist")
+def mode_of_distances(given: Given) -> None:
+    word = given.get("compute_mode", "use_mm_for_euclid_dist_if_necessary")
+    known = ("use_mm_for_euclid_dist_if_necessary", "use_mm_for_euclid_dist", "donot_use_mm_for_euclid_dist")
+    if word not in known:
+        raise ValueError(f"{word} is not a valid value for compute_mode, which is one of {', '.join(known)}")
+
+
+@look_of(f"{F}one_hot")
+def whole_classes(given: Given) -> None:
+    if str(given["input"].dtype) != "int64":
+        raise RuntimeError(
+            f"one_hot is only applicable to index tensor of type LongTensor, found {dtype_name(given['input'])}"
+        )
+
+
+@look_of(f"{F}kl_div")
+def floating_operands(given: Given) -> None:
+    if any(kind_of(given[name]) in "bui" for name in ("input", "target")):
+        raise RuntimeError("kl_div: Integral inputs not supported.")
+
+
+@look_of(f"{F}prelu", f"{F}grid_sample")
+def one_dtype(given: Given) -> None:
+    x: Any = given["input"]
+    other: Any = given.get("weight", given.get("grid"))
+    if is_array(other) and x.dtype != other.dtype:
+        raise RuntimeError(f"expected tensors of one dtype, but got {dtype_name(x)} and {dtype_name(other)}")
+
+
+@look_of(*(f"{F}{name}_norm" for name in ("layer", "group", "batch")))
+def dtypes_of_norms(given: Given) -> None:
+    x = given["input"]
+    for name in ("weight", "bias", "running_mean", "running_var"):
+        value: Any = given.get(name)
+        if is_array(value) and value.dtype != x.dtype:
+            raise RuntimeError(
+                f"mixed dtype (CPU): expect parameter {name} to have scalar type of {dtype_name(x)}, found "
+                f"{dtype_name(value)}"
+            )
+
+
+@look_each_time_of(f"{F}margin_ranking_loss", f"{F}triplet_margin_loss")
+def equal_axes(given: Given) -> None:
+    names = ("input1", "input2", "target")
+    if "anchor" in given:
+        names = ("anchor", "positive", "negative")
+    if len({given[name].ndim for name in names}) > 1:
+        shapes = ", ".join(f"{name}: {[*given[name].shape]}" for name in names)
+        raise RuntimeError(f"all input tensors should have the same number of dimensions, but got sizes {shapes}")
+
+
+@look_each_time_of(f"{F}cosine_embedding_loss")
+def pairs_of_vectors(given: Given) -> None:
+    x, y, target = given["input1"], given["input2"], given["target"]
+    wanted = target.ndim + 1
+    if target.ndim < 2 and not (x.ndim == y.ndim == wanted):
+        raise RuntimeError(
+            f"{target.ndim}D target tensor expects {wanted}D input tensors, but found inputs with sizes "
+            f"{[*x.shape]} and {[*y.shape]}."
+        )
+
+
+@look_each_time_of(*(f"{F}{name}" for name in ("nll_loss", "cross_entropy")))
+def sizes_of_batches(given: Given) -> None:
+    x, target = given["input"], given["target"]
+    if not (is_array(x) and is_array(target)):
+        return
+    if not x.ndim:
+        raise ValueError("Expected 1 or more dimensions (got 0)")
+    if x.ndim > 1 and x.shape[0] != (target.shape or (1,))[0]:
+        raise ValueError(
+            f"Expected input batch_size ({x.shape[0]}) to match target batch_size ({(target.shape or (1,))[0]})."
+        )
+
+
+@look_each_time_of(f"{F}binary_cross_entropy", f"{F}binary_cross_entropy_with_logits")
+def shape_of_target(given: Given) -> None:
+    x, target = given["input"], given["target"]
+    if is_array(x) and is_array(target) and x.shape != target.shape:
+        raise ValueError(
+            f"Target size ({[*target.shape]}) must be the same as input size ({[*x.shape]}): make the two alike"
+        )
+
+
+@look_each_time_of(f"{F}multi_margin_loss")
+def order_of_margins(given: Given) -> None:
+    if given.get("p", 1) not in (1, 2):
+        raise ValueError(f"only p == 1 and p == 2 supported, found {given['p']}")
+    weight: Any = given.get("weight")
+    if is_array(weight) and weight.ndim != 1:
+        raise ValueError(f"weight must be one-dimensional, found shape {[*weight.shape]}")
+
+
+@look_of(*(f"{F}{name}" for name in ("avg_pool2d", "avg_pool3d", "local_response_norm")))
+def long_integers(given: Given) -> None:
+    x = given["input"]
+    if kind_of(x) in "ui" and str(x.dtype) != "int64":
+        raise NotImplementedError(f'"avg_pool" not implemented for {dtype_name(x)!r}')
+
+
+@look_of(*(f"{F}max_unpool{axes}d" for axes in (1, 2, 3)))
+def numbers_of_places(given: Given) -> None:
+    index = given["indices"]
+    if str(index.dtype) != "int64":
+        raise RuntimeError(f"elements in indices should be type int64 but got: {dtype_name(index)}")
+    kinds = "c"
+    if given["input"].ndim > 4:
+        kinds = "buic"
+    if kind_of(given["input"]) in kinds:
+        raise NotImplementedError(f'"max_unpool" not implemented for {dtype_name(given["input"])!r}')
+
+
+@look_each_time_of(*(f"{F}max_unpool{axes}d" for axes in (1, 2, 3)))
+def shapes_of_places(given: Given) -> None:
+    x, index = given["input"], given["indices"]
+    if x.shape != index.shape:
+        raise RuntimeError(
+            f"Expected shape of indices to be same as that of the input tensor ({[*x.shape]}) but got indices tensor "
+            f"with shape: {[*index.shape]}"
+        )
+
+
+def _look_at_axes_of_unpooling(axes: int) -> None:
+    @look_of(f"{F}max_unpool{axes}d")
+    def axes_of_unpooling(given: Given) -> None:
+        x = given["input"]
+        if x.ndim not in (axes + 1, axes + 2):
+            raise RuntimeError(
+                f"Input to max_unpool{axes}d should be a {axes + 1}d or {axes + 2}d Tensor, but got a tensor with "
+                f"{x.ndim} dimensions."
+            )
+
+
+for _axes in (1, 2, 3):
+    _look_at_axes_of_unpooling(_axes)
+
+
+@look_of("nn.functional.pad")
+def mode_of_padding(given: Given) -> None:
+    word = given.get("mode", "constant")
+    if not isinstance(word, str):
+        raise TypeError(f"pad(): argument 'mode' (position 3) must be str, not {type(word).__name__}")
+
+
+@look_each_time_of(f"{F}pad", "constant_pad_nd")
+def widths_of_padding(given: Given) -> None:
+    x, widths, word = given["input"], given["pad"], given.get("mode", "constant")
+    if not isinstance(widths, tuple):
+        return
+    if len(widths) % 2:
+        raise RuntimeError(f"Padding length must be divisible by 2, found {len(widths)}")
+    if len(widths) > 2 * x.ndim:
+        raise RuntimeError(
+            f"Padding length should be less than or equal to two times the input dimension but got padding length "
+            f"{len(widths)} and input of dimension {x.ndim}"
+        )
+    if word == "constant":
+        for before, after, length in zip(widths[::2], widths[1::2], x.shape[::-1], strict=False):
+            # What is cut off both ends is taken one after the other.
+            if length + min(before, 0) + min(after, 0) < 0:
+                raise RuntimeError(f"narrow(): length must be non-negative, found {length} and padding {[*widths]}")
+        return
+    if given.get("value") is not None:
+        raise RuntimeError(f'Padding mode "{word}" doesn\'t take in value argument')
+    axes = len(widths) // 2
+    if not axes or x.ndim not in (axes + 1, axes + 2):
+        raise NotImplementedError(f"Padding size {len(widths)} is not supported for {x.ndim}D input tensor.")
+    if word != "circular" and kind_of(x) == "b":
+        raise NotImplementedError(f"\"{word} padding\" not implemented for 'Bool'")
+    if word != "circular" and 0 in x.shape[-axes - 1 :]:
+        raise RuntimeError(f"padding of mode {word!r} needs elements beside the batch, but got: {[*x.shape]}")
+
+
+REAL_OPTIONS = ("leaky_relu", "elu", "celu", "threshold", "softplus", "softshrink", "hardshrink", "rrelu", "hardtanh")
+
+
+@look_each_time_of(*(f"{F}{name}" for name in REAL_OPTIONS), "constant_pad_nd", f"{F}pad", "index_fill")
+def options_that_fit(given: Given) -> None:
+    x = given["input"]
+    options = [value for name, value in given.items() if name not in ("input", "index", "pad", "dim")]
+    if any(kind_of(value) == "c" for value in options if is_array(value) or isinstance(value, complex)) and (
+        kind_of(x) != "c"
+    ):
+        raise RuntimeError(f"value cannot be converted to type {dtype_name(x)} without overflow")
+
+
+@look_of(f"{F}huber_loss")
+def real_targets(given: Given) -> None:
+    x, target = given["input"], given["target"]
+    if kind_of(target) == "c" and kind_of(x) != "c":
+        raise RuntimeError(f"result type {dtype_name(target)} can't be cast to the desired output type {dtype_name(x)}")
+
+
+@look_of(f"{F}hinge_embedding_loss")
+def mean_of_floats(given: Given) -> None:
+    if given.get("reduction", "mean") == "mean" and kind_of(given["input"]) in "ui":
+        raise RuntimeError(
+            f"mean(): could not infer output dtype. Input dtype must be either a floating point or complex dtype. Got: "
+            f"{dtype_name(given['input'])}"
+        )
+
+
+@look_of(f"{F}mse_loss")
+def two_booleans(given: Given) -> None:
+    if [kind_of(given[name]) for name in ("input", "target")] == ["b", "b"]:
+        raise RuntimeError("Subtraction, the `-` operator, with two bool tensors is not supported.")
+
+
+@look_of(*(f"{F}{kind}_pool{axes}d" for kind in ("avg", "max") for axes in (1, 2, 3)))
+def stride_of_windows(given: Given) -> None:
+    if given.get("stride") == ():
+        del given["stride"]
+
+
+@look_of(f"{F}rms_norm", f"{F}layer_norm")
+def axes_of_norms(given: Given) -> None:
+    shape = given.get("normalized_shape")
+    if not isinstance(shape, tuple) or not all(isinstance(length, int) for length in shape):
+        raise TypeError(f"argument 'normalized_shape' (position 2) must be tuple of ints, not {type(shape).__name__}")
+
+
+@look_of(f"{F}rms_norm")
+def least_axes_of_norms(given: Given) -> None:
+    x, shape = given["input"], given["normalized_shape"]
+    if x.ndim < len(shape):
+        raise ValueError(f"Input tensor must have at least {len(shape)} dimensions, but got {x.ndim}")
+
+
+@look_of("relu", f"{F}relu")
+def no_truth(given: Given) -> None:
+    if kind_of(given["input"]) == "b":
+        raise RuntimeError("Boolean inputs not supported for relu")

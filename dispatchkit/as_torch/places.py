@@ -1,0 +1,147 @@
+"""Functions of PyTorch that read, write and look up elements at places, in terms of operations."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from dispatchkit.as_torch.functions import div
+from dispatchkit.as_torch.shared import index_along, times, written_functions
+from dispatchkit.as_torch.table import TRANSLATIONS, is_array
+from dispatchkit.declare.namespace import tensor_namespace as xp
+from dispatchkit.declare.wrapping import holds
+
+
+def index_add(input, dim, index, source, *, alpha=1):
+    return xp.index_put(input, index_along(input, dim, index), times(source, alpha), accumulate=True)
+
+
+def index_fill(input, dim, index, value):
+    return xp.index_put(input, index_along(input, dim, index), xp.asarray(value, dtype=input.dtype))
+
+
+def scatter(input, dim, index, src=None, *, value=None, reduce=None):
+    if value is not None:
+        src = value
+    if reduce is not None:
+        if reduce not in ("add", "multiply"):
+            raise RuntimeError(f"scatter(): reduce argument must be either add or multiply, found {reduce!r}")
+        if not is_array(src):
+            src = xp.full(index.shape, src, dtype=input.dtype)
+        return scatter_reduce(input, dim, index, src, {"add": "sum", "multiply": "prod"}[reduce])
+    if is_array(src):
+        elements = src[tuple(map(slice, index.shape))]
+    else:
+        elements = xp.asarray(src, dtype=input.dtype)
+    places = list(np.indices(index.shape, sparse=True))
+    places[dim] = index
+    return xp.index_put(input, tuple(places), elements)
+
+
+def take_along_dim(input, indices, dim=None):
+    if dim is None:
+        return xp.take_along_axis(xp.reshape(input, (-1,)), xp.reshape(indices, (-1,)), axis=0)
+    length = input.shape[dim]
+    if not length:
+        return xp.take_along_axis(input, indices, axis=dim)
+    return xp.take_along_axis(input, indices % length, axis=dim)
+
+
+def searchsorted(sorted_sequence, input, *, out_int32=False, right=False, side=None, sorter=None):
+    side = side or ("right" if right else "left")
+    if sorted_sequence.ndim > 1:
+        places = _places_in_rows(sorted_sequence, input, side, sorter)
+    else:
+        places = xp.searchsorted(sorted_sequence, input, side=side, sorter=sorter)
+    if out_int32:
+        return xp.astype(places, xp.int32)
+    return places
+
+
+def _places_in_rows(rows, values, side, sorter):
+    """Return how many elements of sorted rows stand before values, which are in rows, too."""
+    if not is_array(values):
+        raise RuntimeError(
+            f"torch.searchsorted(): input value can be a scalar only when boundaries tensor dimension is 1, found "
+            f"{rows.ndim}"
+        )
+    if tuple(rows.shape[:-1]) != tuple(values.shape[:-1]):
+        raise RuntimeError(
+            f"torch.searchsorted(): boundaries tensor should have the same dimensions as the input but the last one, "
+            f"found {[*rows.shape]} and {[*values.shape]}"
+        )
+    if sorter is not None and tuple(sorter.shape) != tuple(rows.shape):
+        raise RuntimeError("torch.searchsorted(): boundary and sorter must have the same size")
+    if sorter is not None:
+        rows = xp.take_along_axis(rows, sorter, axis=-1)
+    rows, values = rows[..., None, :], values[..., None]
+    # NaN is behind all numbers.
+    if side == "left":
+        is_before = (rows < values) | (xp.isnan(values) & ~xp.isnan(rows))
+    else:
+        is_before = (rows <= values) | xp.isnan(values)
+    return xp.count_nonzero(is_before, axis=-1)
+
+
+def bucketize(input, boundaries, *, out_int32=False, right=False):
+    return searchsorted(boundaries, input, out_int32=out_int32, right=right)
+
+
+def scatter_reduce(input, dim, index, src, reduce, *, include_self=True):
+    low, high = -np.inf, np.inf
+    if xp.isdtype(input.dtype, "integral"):
+        low, high = xp.iinfo(input.dtype).min, xp.iinfo(input.dtype).max
+    elif input.dtype == xp.bool:
+        low, high = False, True
+    start: Any = {"sum": 0, "mean": 0, "prod": 1, "amax": low, "amin": high}.get(reduce)
+    if start is None:
+        raise RuntimeError(f"reduce argument must be one of sum, prod, mean, amax, amin, found {reduce!r}")
+    if not index.size:
+        return xp.clone(input)
+    if not input.ndim or not index.ndim:
+        parts = (xp.reshape(x, (-1,)) for x in (input, index, src))
+        one, places, elements = parts
+        y = scatter_reduce(one, 0, places, elements, reduce, include_self=include_self)
+        return xp.reshape(y, input.shape)
+    base = input
+    if not include_self:
+        base = scatter(input, dim, index, value=start)
+    if reduce == "sum":
+        return xp.scatter_add(base, dim, index, src)
+    if reduce == "mean":
+        pairs = (input, src), (xp.ones_like(input), xp.ones_like(src))
+        total, counts = (scatter_reduce(x, dim, index, y, "sum", include_self=include_self) for x, y in pairs)
+        rounding: str | None = None
+        if not xp.isdtype(input.dtype, "real floating"):
+            rounding = "floor"
+        return div(total, counts, rounding_mode=rounding)
+    # Elements stand behind what their place has, along a last axis.
+    region = tuple(slice(None if axis == dim % input.ndim else length) for axis, length in enumerate(index.shape))
+    index, elements = (xp.moveaxis(x, dim, -1) for x in (index, src[tuple(map(slice, index.shape))]))
+    hits = xp.expand_dims(index, axis=-2) == xp.reshape(xp.arange(input.shape[dim]), (-1, 1))
+    elements = xp.where(hits, xp.expand_dims(elements, axis=-2), xp.asarray(start, dtype=input.dtype))
+    before = xp.expand_dims(xp.moveaxis(base[region], dim, -1), axis=-1)
+    reduced = getattr(xp, reduce)(xp.concat([before, elements], axis=-1), axis=-1)
+    return xp.index_put(base, region, xp.moveaxis(reduced, -1, dim))
+
+
+def index_reduce(input, dim, index, source, reduce, *, include_self=True):
+    index = xp.reshape(index, (-1, *(1,) * (input.ndim - dim % input.ndim - 1)))
+    return scatter_reduce(input, dim, xp.broadcast_to(index, source.shape), source, reduce, include_self=include_self)
+
+
+def masked_scatter(input, mask, source):
+    input, mask = xp.broadcast_arrays(input, mask)
+    source = xp.ravel(source)
+    if not holds(xp.count_nonzero(mask) <= source.size, traced=True):
+        raise ValueError(f"masked_scatter: mask is true more often than source has elements: {source.size}")
+    if not source.size:
+        return xp.clone(input)
+    # The source's elements in order, one wherever the mask is true.
+    places = xp.cumulative_sum(xp.astype(xp.ravel(mask), np.int64)) - 1
+    values = xp.take(source, xp.clip(places, 0, source.size - 1))
+    return xp.where(mask, xp.reshape(values, mask.shape), input)
+
+
+TRANSLATIONS.update(written_functions(globals()))

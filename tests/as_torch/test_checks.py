@@ -1,0 +1,219 @@
+"""What PyTorch refuses about shapes, places, numbers and dtypes of arguments, by chapters; PyTorch is not needed."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+import dispatchkit.as_torch
+
+torch: Any = dispatchkit.as_torch
+F = torch.nn.functional
+T = torch.tensor
+ROW, SQUARE, NOTHING = T([3.0, 1.0, 2.0]), torch.eye(2), torch.zeros(0, 3)
+DOUBLE = torch.float64
+REFUSED: list[tuple[Callable[[], Any], type[Exception], str]] = [
+    # Arguments come first, whatever else is wrong.
+    (lambda: T([1.0], requires_grad=True).exp_(out=None), TypeError, "unexpected keyword argument 'out'"),
+    (lambda: T([1.0], requires_grad=True).clamp_min_(ROW, axis=1), TypeError, "unexpected keyword argument 'axis'"),
+    (lambda: torch.gather(ROW, 7, T([0]), keepdim=True), TypeError, "unexpected keyword argument 'keepdim'"),
+    (lambda: torch.complex(ROW, ROW, dtype=DOUBLE), TypeError, "unexpected keyword argument 'dtype'"),
+    (lambda: torch.zeros_like(ROW, out=None), TypeError, "unexpected keyword argument 'out'"),
+    (lambda: torch.mm(ROW, mat2=ROW, out_dtype=1), TypeError, "mm"),
+    (lambda: F.linear(ROW, 1.5), TypeError, r"argument 'weight' \(position 2\) must be Tensor, not float"),
+    (lambda: F.prelu(1.5, ROW), TypeError, r"argument 'input' \(position 1\) must be Tensor, not float"),
+    (lambda: torch.signal.windows.hann(1, axis=1), TypeError, "unexpected keyword argument 'axis'"),
+    (lambda: torch.masked.argmax(ROW, axis=0), TypeError, "unexpected keyword argument 'axis'"),
+    (lambda: torch.tensordot(ROW, ROW, (0, 0)), TypeError, r"must be two tuples of ints, found \(0, 0\)"),
+    (lambda: torch.tensordot(1, ROW), TypeError, "argument 'a' .* must be Tensor, not int"),
+    (lambda: torch.transpose(SQUARE, None, 1), TypeError, "argument 'dim0' .* must be int, not NoneType"),
+    (lambda: F.pad(SQUARE, (1, 1), None), TypeError, "argument 'mode' .* must be str, not NoneType"),
+    (lambda: torch.full((2,), ROW), TypeError, r"must be Number, not a tensor of shape \[3\]"),
+    (lambda: ~ROW, TypeError, "only implemented on integer and Boolean-type tensors, found float64"),
+    # Reductions of nothing.
+    (lambda: NOTHING.amax(0), IndexError, r"Expected reduction dim 0 to have non-zero size, found shape \[0, 3\]"),
+    (lambda: torch.aminmax(NOTHING, dim=-2), IndexError, "Expected reduction dim 0 to have non-zero size"),
+    (lambda: torch.argmin(NOTHING), IndexError, "to be specified for input.numel"),
+    # Elements and numbers.
+    (lambda: torch.round(T([1]), decimals=1), NotImplementedError, "\"round\" with decimals .* 'Long'"),
+    (lambda: torch.diff(ROW, -1), RuntimeError, "order must be non-negative but got -1"),
+    (lambda: torch.addcdiv(ROW, T([1]), T([1])), RuntimeError, "Integer division with addcdiv"),
+    (lambda: torch.div(T([True]), T([True]), rounding_mode="floor"), NotImplementedError, "\"div_floor\" .* 'Bool'"),
+    (lambda: torch.isin(True, ROW), RuntimeError, "Unsupported input type encountered for isin"),
+    (lambda: torch.clamp(T([True]), max=True), NotImplementedError, "\"clamp\" not implemented for 'Bool'"),
+    (lambda: torch.addmm(SQUARE[None], SQUARE, SQUARE), RuntimeError, "at most 2 dimensions, but got shape"),
+    (lambda: torch.baddbmm(SQUARE, ROW, ROW), IndexError, "Expected batch1 to have 3 dimensions"),
+    (lambda: torch.repeat_interleave(ROW, 2, output_size=3), RuntimeError, "expected 6 but got 3"),
+    (lambda: torch.repeat_interleave(ROW, -2), RuntimeError, "Repeats must be non-negative, found -2"),
+    (lambda: torch.trapezoid(ROW, dx=1j), RuntimeError, "only support dx as a real number"),
+    (lambda: torch.fft.fftshift(ROW, dim=()), RuntimeError, "`shifts` required"),
+    (lambda: torch.fft.fft2(T(1.0), dim=(0,)), IndexError, "Dimension specified as 0 but tensor has no dimensions"),
+    # Places.
+    (lambda: torch.gather(ROW, 0, T([-1])), RuntimeError, "index -1 is out of bounds for dimension 0 with size 3"),
+    (lambda: torch.scatter(ROW, 0, T([3]), 5.0), RuntimeError, "index 3 is out of bounds for dimension 0 with size 3"),
+    (lambda: torch.index_select(ROW, 0, T([-1])), IndexError, "index -1 is out of bounds"),
+    (lambda: torch.take_along_dim(ROW, T([-1])), RuntimeError, "index -1 is out of bounds"),
+    (lambda: torch.index_add(ROW, 0, T([0]), ROW), RuntimeError, r"Number of indices \(1\) should be equal"),
+    (lambda: torch.index_add(SQUARE, 0, T([0]), ROW[None]), RuntimeError, "source tensor shape must match"),
+    (lambda: torch.index_copy(SQUARE, 0, T([0]), T([1.0])), IndexError, "their dimensionality must match"),
+    (lambda: torch.index_copy(ROW, 0, T([0, 1]), T(1.0)), IndexError, r"should have one element \(got 2\)"),
+    (lambda: torch.index_copy(SQUARE, 0, T([0]), ROW[None]), RuntimeError, "must have same slice shapes"),
+    (lambda: torch.put(ROW, T([0, 1]), T([5.0])), IndexError, r"source.numel\(\) = 1, index.numel\(\) = 2"),
+    (lambda: torch.slice_scatter(SQUARE, T(1.0)), RuntimeError, r"src size = \[\], slice size = \[2, 2\]"),
+    (lambda: torch.diagonal_scatter(SQUARE, SQUARE), RuntimeError, r"src size = \[2, 2\], slice size = \[2\]"),
+    (lambda: torch.select_scatter(SQUARE, ROW[:2], 0, 2), IndexError, r"select\(\): index 2 out of range"),
+    (lambda: torch.index_fill(ROW, 0, T([True]), 1.0), IndexError, "Expected dtype int64 for index, found Bool"),
+    (lambda: torch.index_fill(ROW, 0, T([0]), 1j), RuntimeError, "cannot be converted to type Double"),
+    (lambda: F.embedding(T([-1]), SQUARE), IndexError, "index out of range in self: found -1 to -1 for 2 rows"),
+    # Matrices.
+    (lambda: torch.norm(T([1])), RuntimeError, "Expected a floating point or complex tensor as input. Got Long"),
+    (lambda: torch.norm(ROW, dtype=torch.int8), RuntimeError, "floating point or complex, but got Char"),
+    (lambda: torch.norm(ROW, dtype=torch.float32), RuntimeError, "without narrowing to the specified dtype"),
+    (lambda: torch.dist(ROW, ROW, 1j), RuntimeError, "non-complex scalar as the order of norm"),
+    (lambda: torch.orgqr(SQUARE, SQUARE), RuntimeError, "Expected tau to have one dimension less than input"),
+    (lambda: torch.linalg.multi_dot([SQUARE[None], SQUARE]), RuntimeError, "tensor 0 must be 1D or 2D but got 3D"),
+    (lambda: torch.linalg.cross(ROW, ROW[None]), RuntimeError, "same number of dimensions, found 1 and 2"),
+    (lambda: torch.lu_solve(SQUARE, SQUARE, T([1, 2])), RuntimeError, "scalar type torch.int32, found Long"),
+    (lambda: torch.lu_unpack(SQUARE, T([3, 2]).int()), RuntimeError, "must be between 1 and"),
+    (lambda: torch.cholesky_inverse(SQUARE[:1]), RuntimeError, "they are 1 by 2 matrices"),
+    (lambda: F.bilinear(ROW, ROW, SQUARE), IndexError, "Expected weight to have 3 dimensions"),
+    (lambda: F.bilinear(ROW, ROW, SQUARE[None]), RuntimeError, "input dimensions do not match"),
+    (lambda: torch.searchsorted(SQUARE, 1.0), RuntimeError, "scalar only when boundaries tensor dimension is 1"),
+    (lambda: torch.einsum(ROW), ValueError, "must specify the equation string and at least one operand"),
+    (lambda: torch.histogram(ROW, T(1.0)), RuntimeError, "bins tensor should have one dimension, but got 0"),
+    (lambda: torch.histogram(ROW, 2, weight=T([1, 2, 3])), RuntimeError, "weight should have the same dtype"),
+    (lambda: torch.gradient(ROW, spacing=[0.5], dim=[]), RuntimeError, "to have the same length, but got 1 and 0"),
+    (lambda: torch.nanmean(T([1]), dtype=DOUBLE), NotImplementedError, "expected real floating-point numbers"),
+    # Networks.
+    (lambda: torch.relu(T([True])), RuntimeError, "Boolean inputs not supported for relu"),
+    (lambda: F.rms_norm(ROW[0], (1,)), ValueError, "at least 1 dimensions, but got 0"),
+    (lambda: F.layer_norm(ROW, T([3])), TypeError, "'normalized_shape' .* must be tuple of ints, not Tensor"),
+    (lambda: F.max_unpool1d(SQUARE, indices=SQUARE.int()), TypeError, "missing 1 required .*'kernel_size'"),
+    (lambda: F.softshrink(ROW, -1.0), RuntimeError, "lambda must be at least 0, but found -1.0"),
+    (lambda: F.rrelu(ROW, 2, 1), RuntimeError, "Lower bound should be less than or equal to the upper bound"),
+    (lambda: F.cosine_similarity(SQUARE, SQUARE, eps=-1.0), RuntimeError, "eps must be non-negative, got: -1.0"),
+    (lambda: F.pdist(SQUARE, -1.0), RuntimeError, "pdist only supports non-negative p values"),
+    (lambda: torch.cdist(SQUARE, SQUARE, compute_mode="x"), ValueError, "x is not a valid value for compute_mode"),
+    (lambda: F.one_hot(T([1]).int()), RuntimeError, "index tensor of type LongTensor, found Int"),
+    (lambda: F.kl_div(ROW, T([1, 2, 3])), RuntimeError, "kl_div: Integral inputs not supported"),
+    (lambda: F.prelu(ROW, ROW.float()), RuntimeError, "expected tensors of one dtype, but got Double and Float"),
+    (lambda: F.layer_norm(ROW, (3,), ROW.float()), RuntimeError, "scalar type of Double, found Float"),
+    (lambda: F.margin_ranking_loss(ROW, ROW, ROW[None]), RuntimeError, "the same number of dimensions"),
+    (lambda: F.cosine_embedding_loss(ROW, ROW, T([1.0])), RuntimeError, "1D target tensor expects 2D input tensors"),
+    (lambda: F.nll_loss(SQUARE, T([0])), ValueError, r"batch_size \(2\) to match target batch_size \(1\)"),
+    (lambda: F.binary_cross_entropy(ROW, ROW[:2]), ValueError, r"\[2\]\) must be the same as input size \(\[3\]"),
+    (lambda: F.multi_margin_loss(SQUARE, T([0, 1]), p=3), ValueError, "only p == 1 and p == 2 supported, found 3"),
+    (lambda: F.avg_pool2d(torch.ones(1, 2, 2).int(), 2), NotImplementedError, "not implemented for 'Int'"),
+    (lambda: F.max_unpool1d(SQUARE, SQUARE.int(), 2), RuntimeError, "should be type int64 but got: Int"),
+    (lambda: F.max_unpool1d(ROW, T([0, 1, 2]), 2), RuntimeError, "should be a 2d or 3d Tensor"),
+    (lambda: F.pad(ROW, (1, 1), "reflect"), NotImplementedError, "Padding size 2 is not supported for 1D"),
+    (lambda: F.pad(ROW, (-4, 0)), RuntimeError, r"length must be non-negative, found 3 and padding \[-4, 0\]"),
+    (lambda: F.pad(SQUARE, (1, 1), "reflect", 5.0), RuntimeError, "doesn't take in value argument"),
+    (lambda: F.leaky_relu(ROW, 1j), RuntimeError, "value cannot be converted to type Double without overflow"),
+]
+
+
+@pytest.mark.parametrize(("call", "error", "text"), REFUSED)
+def test_what_pytorch_refuses_is_refused_in_its_class(call: Callable[[], Any], error: Any, text: str) -> None:
+    with pytest.raises(error, match=text):
+        call()
+
+
+def test_looks_at_numbers_are_taken_in_each_call() -> None:
+    assert F.softshrink(ROW, 0.5).tolist() == [2.5, 0.5, 1.5]
+    assert torch.gather(ROW, 0, T([0])).tolist() == [3.0]
+    with pytest.raises(RuntimeError, match=r"found -1\.0"):
+        F.softshrink(ROW, -1.0)
+    with pytest.raises(RuntimeError, match="index -1 is out of bounds"):
+        torch.gather(ROW, 0, T([-1]))
+
+
+def test_results_are_written_where_pytorch_writes_them() -> None:
+    y = torch.zeros(3)
+    assert torch.softmax(ROW, 0, out=y) is y
+    assert abs(float(y.sum()) - 1) < 1e-6
+    assert torch.sum(ROW, out=y[0]).item() == torch.mean(ROW, out=None).item() * 3 == 6.0
+
+
+def test_sums_and_differences_take_factors_as_pytorch_does() -> None:
+    assert torch.sub(T([1, 2]), -1, 2).tolist() == [3, 4]
+    assert torch.addmv(ROW[:2], mat=SQUARE, vec=ROW[:2], beta=0).tolist() == [3.0, 1.0]
+    assert torch.baddbmm(SQUARE, batch1=SQUARE[None], batch2=SQUARE[None]).tolist() == (2 * SQUARE)[None].tolist()
+
+
+def test_norms_are_computed_in_the_dtype_that_is_asked_for() -> None:
+    assert torch.norm(ROW, dtype=DOUBLE).dtype == torch.linalg.norm(SQUARE, dtype=DOUBLE).dtype == DOUBLE
+    assert torch.linalg.matrix_norm(SQUARE, 1, dtype=DOUBLE).dtype == DOUBLE
+
+
+@pytest.mark.parametrize(
+    ("call", "value"),
+    [
+        (lambda: torch.searchsorted(T([[1.0, 3.0], [2.0, 4.0]]), T([[3.0], [2.0]]), right=True), [[2], [1]]),
+        (lambda: torch.searchsorted(T([[1, 3], [2, 4]]), T([[3], [5]])), [[1], [2]]),
+        (lambda: F.pad(ROW[None], (2, -2), "reflect"), [[2.0, 1.0, 3.0]]),
+        (lambda: F.pad(ROW[None], (5, -4), "replicate"), [[3.0, 3.0, 3.0, 3.0]]),
+        (lambda: torch.hstack([torch.zeros(0), SQUARE]), [[1.0, 0.0], [0.0, 1.0]]),
+        (lambda: torch.gather(ROW, 0, torch.zeros((0, 2), dtype=torch.int64)), []),
+        (lambda: torch.scatter_add(ROW, 0, torch.zeros(0, dtype=torch.int64), ROW), [3.0, 1.0, 2.0]),
+        (lambda: torch.take_along_dim(ROW, T([4, -1]), 0), [1.0, 2.0]),
+        (lambda: ROW[..., ...], [3.0, 1.0, 2.0]),
+        (lambda: torch.add(True, ROW), [4.0, 2.0, 3.0]),
+        (lambda: torch.bernoulli(T([3, 4]), 1.0), [1, 1]),
+        (lambda: torch.matrix_power(T([[1, 1], [0, 1]]), 3), [[1, 3], [0, 1]]),
+        (lambda: torch.split(torch.zeros(0), 0)[0], []),
+        (lambda: torch.randint_like(T([5]), high=1), [0]),
+        (lambda: torch.full((1,), -5, dtype=torch.uint8), [251]),
+        (lambda: torch.linalg.vecdot(SQUARE, T([[2.0]])), [2.0, 2.0]),
+        (lambda: torch.view_copy(SQUARE[:, :1], (2,)), [1.0, 0.0]),
+        (lambda: F.multilabel_soft_margin_loss(T([[0.0, 0.0]]), T([1.0, 0.0])) > 0, True),
+        (lambda: F.mse_loss(T([1.0]), T([True])), 0.0),
+        (lambda: torch.inner(T(4), T([0.5])), [2.0]),
+        (lambda: torch.masked.median(T([3, 1, 2]), 0, mask=T([True, False, True])), 2),
+        (lambda: torch.add(T([1]), 0.5, alpha=2.0), [2.0]),
+        (lambda: ROW.clone().add_(1.0, 2), [5.0, 3.0, 4.0]),
+        (lambda: torch.clamp_min(T([False]), T([True])), [True]),
+        (lambda: torch.view_copy(torch.ones(2, 2).mT, (4,)), [1.0] * 4),
+        (lambda: F.avg_pool1d(ROW[None], 3, stride=()), [[2.0]]),
+    ],
+)
+def test_what_pytorch_takes_is_taken(call: Callable[[], Any], value: Any) -> None:
+    assert call().tolist() == value
+
+
+def test_integers_beside_new_axes_and_booleans_select_first() -> None:
+    assert torch.ones(3, 3)[(-2, None, False)].shape == (1, 0, 3)
+    assert torch.ones(3, 3)[(None, False, 1)].shape == (1, 0, 3)
+
+
+def test_triangular_equations_with_a_factor_of_0_have_infinite_solutions() -> None:
+    A = T([[1.0, 2.0], [0.0, 0.0]])
+    y = torch.linalg.solve_triangular(A, T([[1.0], [2.0]]), upper=True)
+    assert y.tolist() == [[-float("inf")], [float("inf")]]
+    y = torch.linalg.solve_triangular(A.mT, T([[1.0, 2.0]]), upper=False, left=False)
+    assert y.isinf().any()
+
+
+def test_activations_and_norms_take_complex_numbers() -> None:
+    z = T([1 + 1j])
+    assert torch.allclose(F.silu(z), z / (1 + torch.exp(-z)))
+    assert torch.allclose(F.softsign(z), z / (1 + 2**0.5))
+    assert torch.allclose(F.rms_norm(z, (1,), eps=0.0), T([1 + 0j]))
+
+
+def test_bags_give_the_largest_vectors_and_scale_gradients_by_frequency() -> None:
+    weight = torch.tensor([[1.0], [5.0]], requires_grad=True)
+    numbers, offsets = T([0, 1, 1]), T([0, 0, 2])
+    assert F.embedding_bag(numbers, weight, offsets, mode="max").tolist() == [[0.0], [5.0], [5.0]]
+    F.embedding_bag(numbers, weight, offsets, mode="sum", scale_grad_by_freq=True).sum().backward()
+    assert weight.grad.tolist() == [[1.0], [1.0]]
+    with pytest.raises(ValueError, match="each row is a bag"):
+        F.embedding_bag(numbers[None], weight, offsets)
+
+
+@pytest.mark.parametrize("name", ["uniform_", "cauchy_", "exponential_", "log_normal_"])
+def test_what_is_drawn_from_a_density_is_not_written_into_integers(name: str) -> None:
+    with pytest.raises(NotImplementedError, match="int64"):
+        getattr(T([1, 2]), name)()
