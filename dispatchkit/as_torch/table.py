@@ -172,10 +172,6 @@ ARGUMENTS_OF_ANY_KIND = frozenset(
 )
 # Arguments of functions that count something, though others' of these names are operands.
 COUNTS = {"diff": frozenset({"n"})}
-# Functions whose first operand may be a number, which counts as one beside a tensor.
-TENSORS_OR_NUMBERS = frozenset(
-    {"add", "div", "divide", "floor_divide", "mul", "multiply", "sub", "subtract", "true_divide"}
-)
 # Functions that sum small unsigned integers in int64.
 SUMS = frozenset({"cumprod", "cumsum", "nansum", "prod", "sum", "trace"})
 # Arguments that decide the dtype of a result where they are plain numbers.

@@ -27,7 +27,7 @@ from dispatchkit.as_torch.calling.checks import CHECKS, EACH_TIME, LOOKS, kind_o
 from dispatchkit.as_torch.calling.dtypes import FACTORS, UNIFORM, check_dtypes, check_factors
 from dispatchkit.as_torch.calling.outputs import written_into
 from dispatchkit.as_torch.calling.plans import Plan, key_of, plan_of
-from dispatchkit.as_torch.calling.promotion import NUMBERS, PROMOTING, in_common_dtype, with_tensor_first
+from dispatchkit.as_torch.calling.promotion import PROMOTING, in_common_dtype
 from dispatchkit.as_torch.calling.raised import as_raised_by_pytorch
 from dispatchkit.as_torch.calling.ranks import check_ranks, ranks_of
 from dispatchkit.as_torch.calling.reductions import BROADCASTING, broadcast_target, check_reduction, reduction_of
@@ -187,8 +187,6 @@ class FunctionCaller:
         if self.several:
             check_several(self.path, args)
             return self.finished(self.function(*args, **kwargs))
-        if self.path in table.TENSORS_OR_NUMBERS and args and type(args[0]) in NUMBERS:
-            args, key = with_tensor_first(*args), None
         given = arguments_by_name(self.path, self.names, self.targets, args, kwargs)
         if "out" in given and given["out"] is None and self.signatures.takes_out:
             del given["out"]

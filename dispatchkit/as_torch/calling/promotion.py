@@ -198,11 +198,3 @@ def of_number(x: Any, number: Any) -> Any:
     if own.kind == "f":
         return np.result_type(own, np.complex64)
     return np.result_type(np.dtype(xp.get_default_dtype()), np.complex64)
-
-
-def with_tensor_first(number: Any, *others: Any) -> tuple[Any, ...]:
-    """Return operands of which the first, a number, is a tensor of the dtype that it has beside the second."""
-    dtype = None
-    if others and isinstance(others[0], Storage):
-        dtype = of_number(others[0], number)
-    return (xp.asarray(number, dtype=dtype), *others)
