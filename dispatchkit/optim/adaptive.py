@@ -6,9 +6,10 @@ from collections.abc import Mapping
 from typing import Any, ClassVar
 
 from dispatchkit.marks import override
+from dispatchkit.optim.changes import Options
 from dispatchkit.optim.descent import Counted, Moments, keep
 from dispatchkit.optim.groups import number_of
-from dispatchkit.optim.optimizer import Options, at_least, by_parts, factor
+from dispatchkit.optim.optimizer import at_least, by_parts, factor
 
 __all__ = ["ASGD", "Adadelta", "Adagrad", "Adamax", "NAdam", "RAdam", "Rprop"]
 

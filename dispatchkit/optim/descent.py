@@ -10,8 +10,9 @@ from typing import Any, ClassVar, Literal, dataclass_transform
 from dispatchkit.fields import declare_fields
 from dispatchkit.marks import override
 from dispatchkit.optim import torch_steps
+from dispatchkit.optim.changes import Formula, Options, Together
 from dispatchkit.optim.groups import number_of
-from dispatchkit.optim.optimizer import Formula, Optimizer, Options, Params, Together, by_parts, downhill, factor
+from dispatchkit.optim.optimizer import Optimizer, Params, by_parts, downhill, factor
 
 __all__ = ["SGD", "Adam", "AdamW", "RMSprop"]
 

@@ -5,9 +5,8 @@ from __future__ import annotations
 import copy
 import functools
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from types import SimpleNamespace
-from typing import Any, ClassVar, NamedTuple, TypeVar, cast
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Any, ClassVar, TypeVar, cast
 
 import numpy as np
 
@@ -18,18 +17,14 @@ from dispatchkit.declare.namespace import tensor_namespace
 from dispatchkit.declare.variables import variables_in
 from dispatchkit.graph.recording import enable_grad, no_grad
 from dispatchkit.graph.storage import RemovableHandle
+from dispatchkit.optim.changes import Formula, Options, Together, arrays_of, change_arrays
 from dispatchkit.optim.groups import as_entries, convert_state, is_structured, number_of, tensors_of
 from dispatchkit.protocol.modes import current
 from dispatchkit.protocol.observers import live
 from dispatchkit.tensor import Tensor
 
-# Elements of an array that are changed at a time: the temporaries of a formula stay in the processor's cache.
-BLOCK = 131072
 # What messages call an option, where that is not its name.
 WORDS = {"lr": "learning rate", "eps": "epsilon value"}
-Formula = Callable[..., tuple[Any, ...]]
-# Those of a group, with tensors among them as numbers, and what else a formula reads.
-Options = SimpleNamespace
 _answers_by_rules = Tensor.__tensor_function__.__func__  # type: ignore[attr-defined]  # of a classmethod
 
 
@@ -71,7 +66,7 @@ def update(formula: Formula, options: Options, p: Tensor, buffers: Sequence[Tens
         g = namespace_of(g).astype(g, array.dtype)
     touch(p, *buffers)  # first: a graph must not miss a change
     if type(array) is np.ndarray:
-        _change(formula, options, array, g, *(buffer.array for buffer in buffers))
+        change_arrays(formula, options, array, g, *(buffer.array for buffer in buffers))
     else:
         p.array, *arrays = formula(namespace_of(array), options, array, g, *(buffer.array for buffer in buffers))
         for buffer, result in zip(buffers, arrays, strict=True):
@@ -139,48 +134,9 @@ def _is_seen(cls: type) -> bool:
     return getattr(cls.__tensor_function__, "__func__", None) is not _answers_by_rules  # type: ignore[attr-defined]
 
 
-class Together(NamedTuple):
-    """What changes all parameters of a group at once, over the arrays of one library.
-
-    Attributes
-    ----------
-    place_of : takes the arrays of a parameter, its gradient and its buffers; gives what all that are changed at once
-        have in common, None for those that cannot be
-    change : takes options and a list of such arrays, and changes all but the gradients
-    """
-
-    place_of: Callable[[Sequence[Any]], Any]
-    change: Callable[[Options, Sequence[Sequence[Any]]], None]
-
-
-def _arrays_of(p: Tensor, buffers: Sequence[Tensor]) -> list[Any]:
-    """Return the arrays of a parameter, of its gradient and its buffers."""
-    g: Any = p.grad
-    return [p.array, g.array, *[x.array for x in buffers]]
-
-
 def is_watched(p: Tensor) -> bool:
     """Return whether a type or a mode sees the operations that change a parameter."""
     return _is_seen(type(p)) or _is_seen(type(p.grad)) or (bool(live) and current() is not None)
-
-
-def _change(formula: Formula, options: Options, *arrays: Any) -> None:
-    """Have a formula change NumPy arrays, large ones block by block along the first axis."""
-    for p, g, *buffers in _blocks(arrays):
-        for array, result in zip((p, *buffers), formula(np, options, p, g, *buffers), strict=True):
-            if result is not array:
-                array[...] = result
-
-
-def _blocks(arrays: Sequence[Any]) -> Iterator[Sequence[Any]]:
-    """Yield arrays of one length, large ones block by block along the first axis."""
-    first = arrays[0]
-    if first.size <= BLOCK or not first.ndim:
-        yield arrays
-        return
-    rows = max(1, BLOCK * len(first) // first.size)
-    for start in range(0, len(first), rows):
-        yield [x[start : start + rows] for x in arrays]
 
 
 Closure = Callable[[], Any]
@@ -571,7 +527,7 @@ class Optimizer:
         together = self._together.get(namespace_of(array).__name__)
         if together is None or not all(type(getattr(options, name)) is float for name in self._not_negative):
             return None
-        place = together.place_of(_arrays_of(p, buffers))
+        place = together.place_of(arrays_of(p, buffers))
         if place is None:
             return None
         return together, place, getattr(options, "step", None), getattr(options, "is_first", False)
@@ -581,7 +537,7 @@ class Optimizer:
         together, _, options.step, options.is_first = place
         for tensors in members:
             touch(*tensors)  # first: a graph must not miss a change
-        together.change(options, [_arrays_of(p, buffers) for p, *buffers in members])
+        together.change(options, [arrays_of(p, buffers) for p, *buffers in members])
 
     def _buffers_of(self, p: Tensor, names: Sequence[str], options: Options) -> list[Tensor]:
         """Return the buffers of a parameter, zeros in its first step, and tell the formula where it is that."""
