@@ -243,7 +243,7 @@ def carry_metadata(op: Any, /, *args: Any, **kwargs: Any) -> Any:
 def _carry_plainly(op: Any, args: tuple[Any, ...]) -> Any:
     """Return a plain result of a call by place, whose metadata no law decides; NotImplemented for other calls.
 
-    It is `carry_metadata` in as few steps as there can be, since everyday calls take little longer than those.
+    An everyday call inside takes less time than `carry_metadata` would take around it.
     """
     record = of(op)
     if record is None or not 0 < record.parameters.positional <= len(args):

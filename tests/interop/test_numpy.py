@@ -174,4 +174,4 @@ def test_functions_of_two_operands_find_their_operation_in_a_few_steps_and_see_w
         with pytest.warns(dk.ReplacementWarning):
             dk.implements(dk.add, ScalarTensor, ScalarTensor)(lambda x1, x2, /: "registered")
         assert np.add(s, s) == "registered"
-    assert np.add(s, s).value.item() == 4.0
+    assert isinstance(np.add(s, s), ScalarTensor)

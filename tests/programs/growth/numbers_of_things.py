@@ -44,7 +44,7 @@ def branches_that_end_at_leaves(n: int) -> Work:
 
 def uses_of_one_tensor(n: int) -> Work:
     x = dk.tensor([1.0, 2.0], requires_grad=True)
-    return lambda: dk.autograd.grad(sum((x * 2.0 for _ in range(n)), 0.0).sum(), x)
+    return lambda: dk.autograd.grad(dk.sum(sum((x * 2.0 for _ in range(n)), 0.0)), x)
 
 
 def changes_of_views(n: int) -> Work:
@@ -102,7 +102,7 @@ def rules_of_a_type(n: int) -> Work:
     def work() -> None:
         with dk.local_registrations():
             for _ in range(n):
-                function = dk.overridable(lambda x: None)
+                function: Any = dk.overridable(lambda x: None)
                 dk.implements(function, types.DiagonalTensor)(same)
                 function(x)
 
