@@ -363,6 +363,9 @@ def nn_functional_pad(input, pad, mode="constant", value=None):
     # What is negative is cut off; of elements that are repeated, those behind it count, too.
     cuts = (..., *(slice(max(0, -before), min(0, after) or None) for before, after in last))
     cuts_first = min(pad, default=0) < 0 and mode in ("constant", "circular")
+    lengths = input.shape[input.ndim - len(last) :]
+    if mode == "constant" and any(n + min(w[0], 0) + min(w[1], 0) < 0 for n, w in zip(lengths, last, strict=True)):
+        raise RuntimeError(f"narrow(): length must be non-negative, found {[*lengths]} and padding {[*pad]}")
     if cuts_first:
         input = input[cuts]
     widths = ((0, 0),) * (input.ndim - len(last)) + tuple((max(0, before), max(0, after)) for before, after in last)

@@ -146,7 +146,7 @@ class FunctionCaller:
         except table.NotTranslated:
             raise TypeError(f"dispatchkit.as_torch.{self.path} has no operations for these arguments") from None
         except Exception as error:
-            raised = as_raised_by_pytorch(error)
+            raised = as_raised_by_pytorch(of_nothing(error))
             if raised is error:
                 raise
             raise raised from error.__cause__
@@ -348,6 +348,14 @@ class FunctionCaller:
                 checked_axis(axis, ndim)
                 if not own and self.path in table.NOT_OF_NUMBERS:
                     raise IndexError(f"Dimension specified as {axis} but tensor has no dimensions")
+
+
+def of_nothing(error: Exception) -> Exception:
+    """Return the error of a reduction along an axis without elements as one of an axis, which PyTorch raises."""
+    text = str(error)
+    if isinstance(error, ValueError) and ("zero-size array" in text or "of an empty sequence" in text):
+        return np.exceptions.AxisError(f"Expected reduction dim to have non-zero size: {text}")
+    return error
 
 
 def takes_several(overload: Sequence[Any]) -> bool:
