@@ -15,9 +15,14 @@ nox.needs_version = ">=2025.5.1"
 nox.options.sessions = ["lint", "types", "layers", "tests"]
 nox.options.reuse_existing_virtualenvs = True
 
+# What sessions start imports the package in hundreds of processes, which would each compile it.
+os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
+
 PYPROJECT = nox.project.load_toml("pyproject.toml")
 # Some folders have far slower tests than others: a process that has run out of tests takes some of another's.
 PARALLEL = ("-n", "auto", "--dist", "worksteal")
+# A process for each core: further threads of theirs would take turns waiting in loops.
+ONE_THREAD = {"OPENBLAS_NUM_THREADS": "1", "OMP_NUM_THREADS": "1"}
 
 
 def install(session: nox.Session, *groups: str) -> None:
@@ -36,7 +41,7 @@ def lint(session: nox.Session) -> None:
     install(session, "lint", "docstrings", "test")
     session.run("ruff", "check", *session.posargs)
     session.run("ruff", "format", "--check")
-    session.run("pytest", "tests/site/test_docstrings.py")
+    session.run("pytest", *PARALLEL, "tests/site/test_docstrings.py", env=ONE_THREAD)
 
 
 @nox.session
@@ -48,7 +53,7 @@ def types(session: nox.Session) -> None:
     install(session, "types")
     session.run("python", "-m", "tests.programs.generated", "--check", "stubs")
     session.run("mypy", "--num-workers", "auto", *session.posargs)
-    session.run("pytest", *PARALLEL, "tests/typing")
+    session.run("pytest", *PARALLEL, "tests/typing", env=ONE_THREAD)
     session.run("python", "-m", "tests.typing.pages")
 
 
@@ -77,7 +82,7 @@ def tests(session: nox.Session) -> None:
     A selection by `-k` runs in one process: each further one would collect all tests for itself first.
     """
     install(session, "test")
-    session.run("pytest", *([] if "-k" in session.posargs else PARALLEL), *session.posargs)
+    session.run("pytest", *([] if "-k" in session.posargs else PARALLEL), *session.posargs, env=ONE_THREAD)
 
 
 # Those that start threads, and need nothing but NumPy.
@@ -101,7 +106,7 @@ def oldest(session: nox.Session) -> None:
     """Run the tests with the oldest versions of the two dependencies."""
     install(session, "test")
     session.install("numpy==2.0.*", "typing-extensions==4.12.*")
-    session.run("pytest", *PARALLEL, *session.posargs)
+    session.run("pytest", *PARALLEL, *session.posargs, env=ONE_THREAD)
 
 
 @nox.session
@@ -113,7 +118,7 @@ def accelerated(session: nox.Session) -> None:
     install(session, "test", "peers")
     session.install("--no-deps", "./accelerator")
     session.run("python", "-m", "dispatchkit", "--version")
-    session.run("pytest", *([] if "-k" in session.posargs else PARALLEL), *session.posargs)
+    session.run("pytest", *([] if "-k" in session.posargs else PARALLEL), *session.posargs, env=ONE_THREAD)
     session.run("pytest", "tests/test_accelerator.py", "-k", "let_go", env={"DISPATCHKIT_CALLS": "10000000"})
     session.run("python", "-m", "tests.programs.faults", "--stride", "10")
     # Program 94220 takes abs of what is 0 in PyTorch and 7e-18 here, as sums are in another order; none does from here.
@@ -136,7 +141,7 @@ def sanitized(session: nox.Session) -> None:
 def long(session: nox.Session) -> None:
     """Run the tests with many more Hypothesis examples."""
     install(session, "test")
-    session.run("pytest", *PARALLEL, *session.posargs, env={"HYPOTHESIS_PROFILE": "long"})
+    session.run("pytest", *PARALLEL, *session.posargs, env={**ONE_THREAD, "HYPOTHESIS_PROFILE": "long"})
 
 
 @nox.session
@@ -179,7 +184,7 @@ def peers(session: nox.Session) -> None:
     """Run the tests with PyTorch, JAX, Numba and the specialists, without which many are skipped, and benchmarks."""
     install(session, "test", "bench", "peers", "specialists")
     session.run("python", "-m", "tests.programs.generated", "--check", "pytorch-functions.md", "as-torch-names.md")
-    session.run("pytest", *PARALLEL, *session.posargs)
+    session.run("pytest", *PARALLEL, *session.posargs, env=ONE_THREAD)
     session.run("python", "-m", "tests.programs.benchmarks")
 
 
@@ -306,7 +311,7 @@ def conformance(session: nox.Session) -> None:
     session.install("-r", str(suite / "requirements.txt"))
     environment = {"ARRAY_API_TESTS_MODULE": "dispatchkit", "ARRAY_API_TESTS_VERSION": "2025.12"}
     with session.chdir(suite):
-        session.run("pytest", "array_api_tests", *PARALLEL, *session.posargs, env=environment)
+        session.run("pytest", "array_api_tests", *PARALLEL, *session.posargs, env={**ONE_THREAD, **environment})
 
 
 @nox.session

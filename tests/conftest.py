@@ -41,6 +41,7 @@ def pytest_collect_file() -> Generator[None, list[pytest.Collector], list[pytest
 def pytest_collection_finish() -> None:
     """Have garbage collections pass over what collecting the tests made: in a whole run a million objects each time."""
     gc.freeze()
+    gc.set_threshold(50_000, 20, 20)
     gc.enable()
 
 

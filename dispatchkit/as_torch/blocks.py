@@ -10,9 +10,14 @@ from dispatchkit import autograd, func
 Call = Callable[..., Any]
 
 
-def checkpoint(function: Call, *args: Any, use_reentrant: Any = None, **kwargs: Any) -> Any:
+# What PyTorch's `checkpoint` takes for itself, and changes nothing here.
+CHOICES = ("use_reentrant", "preserve_rng_state", "determinism_check", "debug", "context_fn", "early_stop")
+
+
+def checkpoint(function: Call, *args: Any, **kwargs: Any) -> Any:
     """Call a function, and compute what its backward pass needs anew rather than keeping it."""
-    return func.checkpoint(function)(*args, **kwargs)
+    given = {name: value for name, value in kwargs.items() if name not in CHOICES}
+    return func.checkpoint(function)(*args, **given)
 
 
 def inference_mode(mode: Any = True) -> Any:

@@ -8,7 +8,6 @@ from dispatchkit.func import grad as grad
 from dispatchkit.func import hessian as hessian
 from dispatchkit.func import jacfwd as jacfwd
 from dispatchkit.func import jacrev as jacrev
-from dispatchkit.func import jvp as jvp
 from dispatchkit.func import linearize as linearize
 from dispatchkit.func import vjp as vjp
 from dispatchkit.func import vmap as vmap
@@ -16,5 +15,7 @@ from dispatchkit.nn.utils import functional_call as functional_call
 from typing import Any
 
 grad_and_value: Any
+
+jvp: Any
 
 stack_module_state: Any

@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 
 from dispatchkit import nn
-from dispatchkit.as_torch.shared import index_along, kept, running, times, written_functions
+from dispatchkit.as_torch.shared import implicit_axis, index_along, kept, running, times, written_functions
 from dispatchkit.as_torch.table import ALONE, TRANSLATIONS, Function, NotTranslated, Values, is_array
 from dispatchkit.backends.arrays import numpy_dtype
 from dispatchkit.declare.namespace import tensor_namespace as xp
@@ -272,9 +272,16 @@ def _softmax(name, /, input, dim=None, dtype=None, *, _stacklevel=3):
     return x
 
 
+def _implicit_softmax(name, /, input, dim=None, _stacklevel=3, dtype=None):
+    if dim is None:
+        dim = implicit_axis(name, input.ndim)
+    return _softmax(name, input, dim, dtype)
+
+
 for _name in ("softmax", "log_softmax"):
-    for _place in ("", "special.", "nn.functional."):
+    for _place in ("", "special."):
         TRANSLATIONS[f"{_place}{_name}"] = partial(_softmax, _name)
+    TRANSLATIONS[f"nn.functional.{_name}"] = partial(_implicit_softmax, _name)
 
 
 def narrow(input, dim, start, length):
@@ -551,11 +558,9 @@ def _bernoulli(input, p=None, *, generator=None):
     return xp.random.bernoulli(p, shape=tuple(input.shape), dtype=input.dtype, generator=generator)
 
 
-def randint_like(input, low=None, high=None, *, dtype=None, **options):
+def randint_like(input, low=0, high=None, *, dtype=None, **options):
     if high is None:
         low, high = 0, low
-    elif low is None:
-        low = 0
     drawn = xp.random.randint(low, high, shape=input.shape, **options)
     return like_tensor(input, xp.astype(drawn, dtype or input.dtype))
 
@@ -567,11 +572,8 @@ def histogram(input, bins=100, *, range=None, weight=None, density=False):
     return tuple(xp.asarray(x, dtype=input.dtype) for x in (counts, edges))
 
 
-# Of neural networks.
-
-
-def nn_functional_softmin(input, dim=None, dtype=None, *, _stacklevel=3):
-    return TRANSLATIONS["softmax"](-input, dim, dtype)
+def nn_functional_softmin(input, dim=None, _stacklevel=3, dtype=None):
+    return _implicit_softmax("softmax", -input, dim, _stacklevel, dtype)
 
 
 TRANSLATIONS.update(written_functions(globals()))

@@ -339,6 +339,19 @@ def histc(input, bins=100, min=0, max=0):
     return xp.scatter_add(zeros, 0, places, xp.astype(is_inside, input.dtype))
 
 
+def index_put(input, indices, values, accumulate=False):
+    if not isinstance(indices, (tuple, list)):
+        raise TypeError(
+            f"index_put(): argument 'indices' (position 2) must be tuple of Tensors, not {type(indices).__name__}"
+        )
+    if values.dtype != input.dtype:
+        raise RuntimeError(
+            f"Index put requires the source and destination dtypes match, got {input.dtype} for the destination and "
+            f"{values.dtype} for the source."
+        )
+    return xp.index_put(input, tuple(indices), values, accumulate=accumulate)
+
+
 def put(input, index, source, accumulate=False):
     y = xp.index_put(xp.ravel(input), xp.ravel(index), xp.ravel(source), accumulate=accumulate)
     return xp.reshape(y, input.shape)

@@ -199,7 +199,7 @@ NAMES = {
     **{method.__name__: method for method in (*METHODS, fill_diagonal_, random_)},
     "output_nr": property(output_nr),
     **dict.fromkeys(("pin_memory", "share_memory_", "to_dense", "coalesce"), as_it_is),
-    **dict.fromkeys(("is_pinned", "is_shared"), no),
+    **dict.fromkeys(("is_pinned", "is_shared", "is_conj", "is_neg", "is_inference", "is_distributed"), no),
     **{name: property(no) for name in ("is_sparse", "is_quantized", "is_meta", "is_nested", "is_mkldnn")},
     "layout": property(lambda self: "strided"),
 }

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from dispatchkit.as_torch.calling.promotion import CATEGORIES
+from dispatchkit.as_torch.calling.promotion import CATEGORIES, of_number
 from dispatchkit.as_torch.calling.raised import as_raised_by_pytorch
 from dispatchkit.declare.inplace import change_by
 from dispatchkit.declare.namespace import tensor_namespace as xp
@@ -141,21 +141,6 @@ def without_booleans(operator: Call, function: Call) -> Call:
         return operator(self, other)
 
     return checked
-
-
-def of_number(x: Any, number: Any) -> Any:
-    """Return the dtype in which a number is taken beside a tensor."""
-    kind = np.asarray(number).dtype.kind
-    own = np.dtype(str(x.dtype))
-    if CATEGORIES[kind] <= CATEGORIES[own.kind]:
-        return own
-    if kind == "i":
-        return np.dtype(np.int64)
-    if kind == "f":
-        return np.dtype(xp.get_default_dtype())
-    if own.kind == "f":
-        return np.result_type(own, np.complex64)
-    return np.result_type(np.dtype(xp.get_default_dtype()), np.complex64)
 
 
 def changing(cls: Any, plain: Call, method: Call) -> Call:

@@ -4,22 +4,25 @@ from __future__ import annotations
 
 import re
 import sys
-from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
 
 from dispatchkit import optim
-from dispatchkit.as_torch import distributions, stacked
+from dispatchkit.as_torch import distributions, stacked, utilities
+from dispatchkit.as_torch.entered import extend_module, of_module
 from dispatchkit.as_torch.files import serialization
 from dispatchkit.as_torch.further_methods import give_further_methods
+from dispatchkit.as_torch.homes import enter_homes
 from dispatchkit.as_torch.layers import lazy, packed_sequences, parametrizations, reparametrized
 from dispatchkit.as_torch.layers import of_functions as layers
 from dispatchkit.as_torch.layers import options as further_options
 from dispatchkit.as_torch.layers.adaptive import AdaptiveLogSoftmaxWithLoss
+from dispatchkit.as_torch.layers.constructors import constructed_as_in_pytorch
 from dispatchkit.as_torch.layers.weighted import Bilinear, DataParallel, EmbeddingBag, Softmax2d, Unflatten
-from dispatchkit.as_torch.machine import amp, limits
+from dispatchkit.as_torch.machine import amp, limits, processes
 from dispatchkit.as_torch.machine import settings as machine
+from dispatchkit.as_torch.reshaped import give_shapes_in_place
 from dispatchkit.as_torch.shapes import Shape
 from dispatchkit.as_torch.spelling import FUNCTIONS, HOME, Module, enter_module, spelling_results
 from dispatchkit.nn import utils
@@ -53,21 +56,6 @@ AT_THE_TOP = (
 )
 
 
-def extend_module(path: str, members: Mapping[str, Any]) -> None:
-    """Give a module of PyTorch further names.
-
-    Parameters
-    ----------
-    path : of the module inside PyTorch, which is entered if it is not there
-    members : the names and what they stand for
-    """
-    module = sys.modules.get(f"{HOME}.{path}".rstrip("."))
-    held = {}
-    if module is not None:
-        held = {name: getattr(module, name) for name in vars(module)["__all__"]}
-    enter_module(path, {**held, **members})
-
-
 class WithoutKernels:
     """What optimisers of PyTorch take besides, to choose how they are computed."""
 
@@ -84,12 +72,6 @@ class WithoutKernels:
         super().__init__(params, *args, **options)  # type: ignore[call-arg]  # of the optimiser
 
 
-def of_module(path: str) -> dict[str, Any]:
-    """Return what a module of PyTorch has by now."""
-    module = sys.modules[f"{HOME}.{path}"]
-    return {name: getattr(module, name) for name in vars(module)["__all__"]}
-
-
 def derived(name: str, home: str, *bases: Any) -> Any:
     """Return a class of a name that has all of its bases."""
     return type(name, bases, {"__module__": f"{HOME}.{home}", "__doc__": bases[-1].__doc__})
@@ -98,6 +80,7 @@ def derived(name: str, home: str, *bases: Any) -> Any:
 def enter_programs() -> None:
     """Enter all of it."""
     give_further_methods()
+    give_shapes_in_place()
     enter_module("distributions", {name: value for name, value in vars(distributions).items() if name in NAMED})
     for name, members in OF_DISTRIBUTIONS.items():
         enter_module(f"distributions.{name}", {each: getattr(distributions, each) for each in members})
@@ -107,6 +90,9 @@ def enter_programs() -> None:
     _enter_layers()
     _enter_functions(precision)
     _enter_machine()
+    for place, held in processes.modules().items():
+        extend_module(place, held)
+    enter_homes()
     hide_own_modules()
 
 
@@ -129,11 +115,14 @@ def _enter_layers() -> None:
     recurrent |= {name: derived(name, "nn", Module, value) for name, value in with_options.items()}
     weighted = {each.__name__: each for each in WEIGHTED}
     later = {name: getattr(lazy, name) for name in ("UninitializedBuffer", "UninitializedParameter", "is_lazy")}
-    extend_module("nn.parameter", later)
-    recurrent |= {**lazy.lazy_layers(held), **later}
-    layers_of_all = {**recurrent, **weighted, **layers.LAYERS, "Buffer": stacked.Buffer}
-    extend_module("nn", {**layers_of_all, "SyncBatchNorm": held["BatchNorm2d"], "NLLLoss2d": held["NLLLoss"]})
-    extend_module("nn.modules", layers_of_all)
+    extend_module("nn.parameter", {**later, "Buffer": stacked.Buffer})
+    made = {**recurrent, **weighted, **layers.LAYERS, "Buffer": stacked.Buffer}
+    made |= constructed_as_in_pytorch({**held, **made, "SyncBatchNorm": held["BatchNorm2d"]}, f"{HOME}.nn")
+    layers_of_all = {**made, **lazy.lazy_layers({**held, **made}), **later}
+    extend_module("nn", {**layers_of_all, "NLLLoss2d": layers_of_all["NLLLoss"]})
+    for path in ("nn.modules", "nn.modules.module"):
+        extend_module(path, layers_of_all)
+    extend_module("nn.parallel", {"DataParallel": DataParallel})
     norms = ("weight_norm", "remove_weight_norm", "spectral_norm", "remove_spectral_norm")
     extend_module("nn.utils", {name: getattr(reparametrized, name) for name in norms})
     places = (
@@ -154,6 +143,10 @@ def _enter_layers() -> None:
 
 def _enter_functions(precision: dict[str, Any]) -> None:
     """Enter functions of modules and functions that PyTorch has in several places."""
+    for place, functions in utilities.OF_PLACES.items():
+        extend_module(place, functions)
+    for place, functions in utilities.deprecated_names(of_module("nn.init"), of_module("nn.utils")).items():
+        extend_module(place, functions)
     of_func = {"stack_module_state": stacked.stack_module_state, "grad_and_value": stacked.grad_and_value}
     extend_module("func", {**of_func, "functional_call": spelling_results(utils.functional_call)})
     of_networks = {name: FUNCTIONS[f"nn.functional.{name}"] for name in AT_THE_TOP}

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+import warnings
 from types import FunctionType
 from typing import Any
 
@@ -45,6 +46,15 @@ def in_dtype_of(x: Any, value: Any) -> Any:
     if not fits:
         raise RuntimeError(f"value cannot be converted to type {dtype} without overflow")
     return number.astype(dtype).item()
+
+
+def implicit_axis(name: str, ndim: int) -> int:
+    """Return the axis that PyTorch chooses for a softmax that is given none, with its warning."""
+    warnings.warn(
+        f"Implicit dimension choice for {name} has been deprecated. Change the call to include dim=X as an argument.",
+        stacklevel=3,
+    )
+    return int(ndim not in (0, 1, 3))
 
 
 def kept(x: Any, beta: Any) -> Any:

@@ -127,7 +127,6 @@ class Tensor(PlainTensor):
     """
 
     __module__ = HOME
-    __slots__ = ()
     __dispatch_plain__ = True
     persistent: Any = None  # of an `nn.Buffer`, whether it is saved
     __dispatch_error__ = staticmethod(as_raised_by_pytorch)
@@ -468,9 +467,9 @@ def not_there(name: str, x: Any) -> NoReturn:
 
 def give_form_in_place(path: str, function: Call) -> None:
     """Give `Tensor` the method that writes the result of a function into its tensor, if PyTorch has one."""
-    plain = getattr(PlainTensor, f"{path}_", None)
-    if path in table.NOT_IN_PLACE or (plain is None and path not in table.IN_PLACE):
+    if f"{path}_" not in (allowed_names("Tensor") or ()):
         return
+    plain = getattr(PlainTensor, f"{path}_", None)
     if path in table.OF_OTHER_VALUES:
         plain = None
     setattr(Tensor, f"{path}_", in_place(Tensor, path, function, plain))
@@ -579,8 +578,9 @@ def enter_module(path: str, members: Mapping[str, Any]) -> None:
     module.__getattr__ = functools.partial(missing, path)
     module.__all__ = sorted(members)
     module.__dir__ = lambda: [*module.__all__, *(name for name in vars(module) if name.startswith("__"))]
-    if path:
-        outer, _, name = home.rpartition(".")
+    outer, _, name = home.rpartition(".")
+    # A function of the name of the module that holds it, such as `nn.utils.weight_norm`, hides it in PyTorch, too.
+    if path and not isinstance(vars(sys.modules[outer]).get(name), FunctionType):
         setattr(sys.modules[outer], name, module)
         vars(sys.modules[outer])["__all__"] = sorted({*vars(sys.modules[outer])["__all__"], name})
 

@@ -99,12 +99,7 @@ UNUSED = frozenset({"antialias", "driver", "generator", "output_size", "return_i
 LAYOUTS = ("channels_last", "channels_last_3d", "contiguous_format", "preserve_format", "strided")
 # Methods alone in PyTorch.
 METHODS = frozenset({"expand", "repeat", "sum_to_size", "unfold", "view"})
-# In-place methods beyond those of elementwise operations.
-IN_PLACE = (
-    *("addcdiv", "addcmul", "addmm", "clamp_max", "clamp_min", "erfinv", "index_add", "index_copy", "index_fill"),
-    *("lerp", "masked_fill", "scatter", "scatter_add", "tril", "triu"),
-)
-# Functions that are no methods in PyTorch, and those that have no form in place.
+# Functions that are no methods in PyTorch.
 NO_METHODS = frozenset(
     {
         *(
@@ -123,8 +118,6 @@ NO_METHODS = frozenset(
         *("transpose_copy", "unbind_copy", "unsqueeze_copy", "view_copy", "as_strided_copy"),
     }
 )
-NOT_IN_PLACE = frozenset({"equal", "imag", "isfinite", "isinf", "isnan", "logaddexp", "positive", "real", "signbit"})
-NOT_IN_PLACE |= {"conj", "maximum", "minimum"}
 # Functions whose values at infinities and NaN are others than those of the operations of their names.
 OF_OTHER_VALUES = frozenset({"sgn", "sign", "floor_divide"})
 # What tensors have besides PyTorch's names: the library itself asks for it.
@@ -179,6 +172,10 @@ ARGUMENTS_OF_ANY_KIND = frozenset(
 )
 # Arguments of functions that count something, though others' of these names are operands.
 COUNTS = {"diff": frozenset({"n"})}
+# Functions whose first operand may be a number, which counts as one beside a tensor.
+TENSORS_OR_NUMBERS = frozenset(
+    {"add", "div", "divide", "floor_divide", "mul", "multiply", "sub", "subtract", "true_divide"}
+)
 # Functions that sum small unsigned integers in int64.
 SUMS = frozenset({"cumprod", "cumsum", "nansum", "prod", "sum", "trace"})
 # Arguments that decide the dtype of a result where they are plain numbers.
@@ -236,6 +233,8 @@ INSTEAD = {
     "pad": "nn.functional.pad",
     "permute_dims": "permute",
     "power": "pow",
+    "sparse_coo_tensor": "dk.types.SparseTensor.coo",
+    "sparse_csr_tensor": "dk.types.SparseTensor.csr",
     "take_along_axis": "take_along_dim",
     "unstack": "unbind",
     "vecdot": "linalg.vecdot",

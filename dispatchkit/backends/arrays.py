@@ -249,6 +249,11 @@ def namespace_of(array: Any) -> Any:
     return _namespace_of_foreign(array)
 
 
+def is_placed(cls: type) -> bool:
+    """Return whether the class and the device of an array determine the namespace that computes on it."""
+    return cls in _placed
+
+
 def _namespace_of_foreign(array: Any) -> ForeignNamespace:
     """Return the adapter for an array of another library, and keep it where type and device determine it."""
     cls = type(array)

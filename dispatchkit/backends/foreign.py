@@ -79,6 +79,8 @@ TAKING_DTYPES = frozenset(
         *("isdtype", "ones_like", "prod", "result_type", "sum", "zeros_like"),
     }
 )
+# Functions of array-api-compat that look for what PyTorch's own promotes differently, which arrays of one dtype do not.
+OF_TWO = frozenset({"add", "divide", "maximum", "minimum", "multiply", "subtract"})
 DTYPES = frozenset(
     {
         *("bool", "int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64"),
@@ -109,6 +111,8 @@ class ForeignNamespace:
             value = self._with_own_dtypes(value, device=self.device)
         elif name in TAKING_DTYPES:
             value = self._with_own_dtypes(value)
+        elif name in OF_TWO and self.__name__ == "torch":
+            value = _of_one_dtype(value)
         setattr(self, name, value)
         return value
 
@@ -203,12 +207,9 @@ class ForeignNamespace:
     @cached_property
     def matmul(self) -> Callable[[Any, Any], Any]:
         """Multiply matrices; to see that PyTorch's have one dtype takes array-api-compat longer than a product."""
-        promoting: Callable[[Any, Any], Any] = self.library.matmul
         if self.__name__ != "torch":
-            return promoting
-        from torch import matmul  # noqa: PLC0415  # optional dependency
-
-        return lambda x1, x2: matmul(x1, x2) if x1.dtype is x2.dtype else promoting(x1, x2)
+            return self.library.matmul  # type: ignore[no-any-return]  # of any library
+        return _of_one_dtype(self.library.matmul)
 
     def _parts(self, shape: tuple[int, ...], key: Any) -> list[Any]:
         """Return the parts of an index.
@@ -257,6 +258,10 @@ class ForeignNamespace:
 
     def index_put(self, x: Any, key: Any, value: Any, /, *, accumulate: bool = False) -> Any:
         """Return a copy of an array with other elements at `key`, or with `value` added there."""
+        if self.__name__ == "torch" and _is_basic(key):
+            out = self._put_basic(x, key, value, accumulate)
+            if out is not None:
+                return out
         by_mask = self.lazy and not accumulate and is_mask(key)
         if by_mask and key.shape == x.shape and getattr(value, "ndim", 0) == 0:
             return self.where(key, self.asarray(value, dtype=x.dtype), x)
@@ -269,6 +274,22 @@ class ForeignNamespace:
             out[tuple(parts)] = out[tuple(parts)] + value
         else:
             out[tuple(parts)] = value
+        return out
+
+    def _put_basic(self, x: Any, key: Any, value: Any, accumulate: bool) -> Any:
+        """Return a copy of PyTorch's array changed at integers and slices; None where PyTorch does not take these."""
+        if is_traced(x) or is_traced(value):
+            return None
+        out = x.contiguous()  # a new one of a stretched zero, into which cotangents go
+        if out is x:
+            out = x.clone()
+        try:
+            if accumulate:
+                out[key] += self._of_dtype(value, x.dtype)
+            else:
+                out[key] = self._of_dtype(value, x.dtype)
+        except (IndexError, ValueError, RuntimeError):  # a step below 0, or an error that is said elsewhere
+            return None
         return out
 
     def _of_dtype(self, value: Any, dtype: Any) -> Any:
@@ -451,6 +472,26 @@ class ForeignNamespace:
         if self.isdtype(x.dtype, "complex floating"):
             return self.library.imag(x)
         return self.zeros_like(x)
+
+
+def _of_one_dtype(promoting: Callable[[Any, Any], Any]) -> Callable[[Any, Any], Any]:
+    """Return a function of PyTorch for arrays of one dtype, and that of array-api-compat for all others.
+
+    Parameters
+    ----------
+    promoting : of array-api-compat, with the name that PyTorch's has
+    """
+    import torch  # noqa: PLC0415  # optional dependency
+
+    own = getattr(torch, promoting.__name__)
+
+    @wraps(promoting)
+    def compute(x1: Any, x2: Any, /, **options: Any) -> Any:
+        if getattr(x1, "dtype", None) is getattr(x2, "dtype", False):
+            return own(x1, x2, **options)
+        return promoting(x1, x2, **options)
+
+    return compute
 
 
 def _is_basic(key: Any) -> bool:

@@ -12,7 +12,15 @@ from typing import Any
 
 import numpy as np
 
-from dispatchkit.backends.arrays import PLAIN, foreign, is_raw, making_with, namespace_of, namespace_of_device
+from dispatchkit.backends.arrays import (
+    PLAIN,
+    foreign,
+    is_placed,
+    is_raw,
+    making_with,
+    namespace_of,
+    namespace_of_device,
+)
 from dispatchkit.backends.libraries import brought_to
 from dispatchkit.backends.numpy import numpy_namespace
 from dispatchkit.declare.namespace import tensor_namespace
@@ -62,8 +70,13 @@ def same_library(first: Any, *others: Any) -> Any:
     if type(first) is np.ndarray:
         return None
     xp = namespace_of(first)
+    cls: type | None = None
+    device = getattr(first, "device", None)
+    if is_placed(type(first)):
+        cls = type(first)
     for other in others:
-        if namespace_of(other) is not xp:
+        alike = cls is type(other) and getattr(other, "device", None) == device
+        if not alike and namespace_of(other) is not xp:
             return None
     return xp
 
@@ -184,7 +197,7 @@ def library_of_call(
     if kwargs:
         arguments = (*args, *kwargs.values())
     arrays = [x._innermost().array for x in arguments if isinstance(x, Storage)]
-    if arrays and PLAIN.issuperset([type(x) for x in arguments if not isinstance(x, Storage)]):
+    if arrays and all(_holds_no_array(x) for x in arguments if not isinstance(x, Storage)):
         xp = same_library(*arrays) or common_library(operation.qualified_name, arrays)
         if xp is numpy_namespace or not any(type(array) is np.ndarray for array in arrays):
             return xp, args, kwargs
@@ -198,6 +211,11 @@ def library_of_call(
     if xp is not numpy_namespace:
         args, kwargs = operation.parameters.replace(args, kwargs, lambda name, value: _argument_of(xp, value))
     return xp, args, kwargs
+
+
+def _holds_no_array(x: Any) -> bool:
+    """Return whether an argument is a plain value, or a tuple of these, such as a shape."""
+    return type(x) in PLAIN or (type(x) is tuple and PLAIN.issuperset(map(type, x)))
 
 
 def _argument_of(xp: Any, value: Any) -> Any:

@@ -16,6 +16,7 @@ from dispatchkit.declare.namespace import tensor_namespace
 from dispatchkit.protocol.densify import make_dense
 from dispatchkit.protocol.instance import tensor_protocol
 from dispatchkit.tensor import Tensor
+from dispatchkit.tensor.conversion import DIRECT_OPERATIONS
 
 
 def dense_tensor(function: str, value: Any) -> Tensor:
@@ -106,6 +107,11 @@ MAIN_MEMORY = (1, 0)
 
 def array_ufunc(self: Any, ufunc: Any, method: str, *inputs: Any, **kwargs: Any) -> Any:
     """Answer a universal function of NumPy or SciPy by the operation of the same name, or by itself on arrays."""
+    if len(inputs) == 2 and method == "__call__" and not kwargs:
+        x1, x2 = inputs
+        operation = DIRECT_OPERATIONS.get((ufunc, type(x1), type(x2)))
+        if operation is not None:
+            return operation(x1, x2)
     return bridge_to("numpy").array_ufunc(ufunc, method, inputs, kwargs)
 
 

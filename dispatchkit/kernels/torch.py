@@ -15,6 +15,7 @@ import torch.nn.functional as theirs
 
 from dispatchkit.backends.tracing import is_traced
 from dispatchkit.nn import functional as ours
+from dispatchkit.ops.elementwise.comparison import relu
 from dispatchkit.ops.reductions.softmaxes import log_softmax, softmax
 from dispatchkit.ops.searching.searching import TopKResult, sort, topk
 
@@ -186,6 +187,44 @@ def embedding(x, weight, /, *, padding_idx=None):
     return theirs.embedding(x, weight, padding_idx)
 
 
+def linear_gradient_x(g, weight):
+    if weight.ndim != 2 or weight.is_complex():
+        return NotImplemented
+    return g @ weight
+
+
+def linear_gradient_weight(g, x):
+    if g.ndim != x.ndim or x.is_complex():
+        return NotImplemented
+    if g.ndim != 2:
+        g, x = g.reshape(-1, g.shape[-1]), x.reshape(-1, x.shape[-1])
+    return g.mT @ x
+
+
+def linear_gradient_bias(g, bias):
+    if bias.ndim != 1:
+        return NotImplemented
+    if g.ndim != 2:
+        g = g.reshape(-1, g.shape[-1])
+    return g.sum(0)
+
+
+LINEAR_GRADIENTS = {"x": linear_gradient_x, "weight": linear_gradient_weight, "bias": linear_gradient_bias}
+
+
+@kernel(ours.linear, LINEAR_GRADIENTS, shapes=("bias",))
+def linear(x, weight, /, bias=None):
+    # What is not of one batch of rows, a matrix and a vector is left to the body.
+    if weight.ndim != 2 or x.ndim < 2 or (bias is not None and bias.ndim != 1):
+        return NotImplemented
+    return theirs.linear(x, weight, bias)
+
+
+@kernel(relu, lambda g, y: torch.ops.aten.threshold_backward(g, y, 0))
+def relu_of_floats(x, /):
+    return torch.relu(x)
+
+
 def softmax_gradient(g, y, axis):
     if isinstance(axis, int):
         return torch._softmax_backward_data(g, y, axis, y.dtype)
@@ -252,54 +291,63 @@ def topk_along(x, /, k, axis=-1, largest=True, sorted=True):  # the operation's 
     return TopKResult(values, indices)
 
 
-# The step functions take few calls per step: what depends on no output before is computed for all steps at once.
+def recurrent_shapes(gates, x, weight, *states, bias, weight_ih, bias_ih):
+    """Return whether shapes fit; the body says what is wrong where they do not."""
+    n = weight.shape[-1]
+    inputs = gates * n
+    if weight_ih is not None:
+        inputs = weight_ih.shape[-1]
+    elif bias_ih is not None:
+        return False
+    fits = weight.shape == (gates * n, n) and x.ndim == 3 and x.shape[-1] == inputs
+    fits_inputs = weight_ih is None or weight_ih.shape == (gates * n, inputs)
+    alike = all(state.shape == (x.shape[1], n) for state in states)
+    of_biases = all(part is None or part.shape == (gates * n,) for part in (bias, bias_ih))
+    return fits and fits_inputs and alike and of_biases
 
 
-def lstm_gradients(g, y, x, weight, h, c, bias):
-    (of_outputs, of_c), outputs, n = g, y[0], weight.shape[1]
-    before = torch.cat([h[None], outputs[:-1]])
-    gates = torch.addmm(x.reshape(-1, 4 * n), before.reshape(-1, n), weight.T).reshape(x.shape)
-    if bias is not None:
-        gates += bias
-    i, f, new, o = (part.contiguous() for part in gates.chunk(4, -1))
-    i, f, new, o = i.sigmoid_(), f.sigmoid_(), new.tanh_(), o.sigmoid_()
-    memory, last = i * new, c
-    for of_step, kept in zip(memory.unbind(), f.unbind(), strict=True):
-        last = of_step.addcmul_(kept, last)
-    previous = torch.cat([c[None], memory[:-1]])
-    bounded = memory.tanh()
-    by_memory = torch.stack([new * i * (1 - i), previous * f * (1 - f), i * (1 - new * new)], dim=2)
-    by_output, through = bounded * o * (1 - o), o * (1 - bounded * bounded)
-    of_x, of_h = torch.empty_like(x), torch.zeros_like(h)
-    parts = of_x.view(*x.shape[:2], 4, n)
-    for t in reversed(range(len(x))):
-        of_h = of_h + of_outputs[t]
-        of_c = torch.addcmul(of_c, of_h, through[t])
-        torch.mul(by_memory[t], of_c[:, None], out=parts[t, :, :3])
-        torch.mul(of_h, by_output[t], out=parts[t, :, 3])
-        of_h, of_c = of_x[t] @ weight, of_c * f[t]
-    of_bias = None
-    if bias is not None:
-        of_bias = of_x.sum((0, 1))
-    return of_x, of_x.reshape(-1, 4 * n).T @ before.reshape(-1, n), of_h, of_c, of_bias
+def whole_layer(x, weight_ih, bias, bias_ih):
+    """Return whether PyTorch's own layer computes a call: on a GPU it warns of weights that do not lie side by side."""
+    return weight_ih is not None and (bias is None) is (bias_ih is None) and not x.is_cuda
 
 
-@kernel(ours.lstm, lstm_gradients)
-def lstm(x, weight, h, c, /, bias=None):
-    if is_traced(x) or not recurrent_shapes(4, x, weight, h, c, bias=bias):
+def in_order(weight_ih, weight, bias_ih, bias):
+    """Return the parameters of a layer as PyTorch's function takes them."""
+    if bias is None:
+        return [weight_ih, weight]
+    return [weight_ih, weight, bias_ih, bias]
+
+
+@kernel(ours.lstm)
+def lstm(x, weight, h, c, /, bias=None, weight_ih=None, bias_ih=None):
+    shapes = {"bias": bias, "weight_ih": weight_ih, "bias_ih": bias_ih}
+    if is_traced(x) or not recurrent_shapes(4, x, weight, h, c, **shapes):
         return NotImplemented
-    outputs, transposed = torch.empty((*x.shape[:2], weight.shape[1]), dtype=x.dtype, device=x.device), weight.T
+    if whole_layer(x, weight_ih, bias, bias_ih):
+        parameters = in_order(weight_ih, weight, bias_ih, bias)
+        if len(x) == 1:
+            h, c = torch.lstm_cell(x[0], (h, c), *parameters)
+            return h[None], c
+        follows = any(part.requires_grad for part in (x, h, c, *parameters))
+        y, _, c = torch.lstm(x, (h[None], c[None]), parameters, bias is not None, 1, 0.0, follows, False, False)
+        return y, c[0]
+    if weight_ih is not None:
+        x = theirs.linear(x, weight_ih, bias_ih)
     if bias is not None:
         x = x + bias
-    for of_input, of_output in zip(x.unbind(), outputs.unbind(), strict=True):
+    outputs, transposed = [], weight.T
+    for of_input in x.unbind():
         i, f, new, o = torch.addmm(of_input, h, transposed).chunk(4, 1)
         c = torch.addcmul(f.sigmoid() * c, i.sigmoid(), new.tanh())
-        h = torch.mul(o.sigmoid(), c.tanh(), out=of_output)
-    return outputs, c
+        h = o.sigmoid() * c.tanh()
+        outputs.append(h)
+    return torch.stack(outputs), c
 
 
-def gru_gradients(g, y, x, weight, h, bias):
-    n = weight.shape[1]
+def gru_gradients(g, y, x, weight, h, bias, weight_ih, bias_ih):
+    n, inputs = weight.shape[1], x
+    if weight_ih is not None:
+        x = theirs.linear(x, weight_ih, bias_ih)
     before = torch.cat([h[None], y[:-1]])
     kept = (before.reshape(-1, n) @ weight.T).reshape(x.shape)
     if bias is not None:
@@ -317,29 +365,35 @@ def gru_gradients(g, y, x, weight, h, bias):
         last[t, :, :2] = parts[t, :, :2]
         torch.mul(parts[t, :, 2], r[t], out=last[t, :, 2])
         of_h = torch.addmm(of_h * z[t], of_kept[t], weight)
+    of_weight = of_kept.reshape(-1, 3 * n).T @ before.reshape(-1, n)
     of_bias = None
     if bias is not None:
         of_bias = of_kept.sum((0, 1))
-    return of_x, of_kept.reshape(-1, 3 * n).T @ before.reshape(-1, n), of_h, of_bias
+    if weight_ih is None:
+        return of_x, of_weight, of_h, of_bias, None, None
+    of_bias_ih, of_gates = None, of_x.reshape(-1, 3 * n)
+    if bias_ih is not None:
+        of_bias_ih = of_gates.sum(0)
+    return of_x @ weight_ih, of_weight, of_h, of_bias, of_gates.T @ inputs.reshape(len(of_gates), -1), of_bias_ih
 
 
 @kernel(ours.gru, gru_gradients)
-def gru(x, weight, h, /, bias=None):
-    if is_traced(x) or not recurrent_shapes(3, x, weight, h, bias=bias):
+def gru(x, weight, h, /, bias=None, weight_ih=None, bias_ih=None):
+    shapes = {"bias": bias, "weight_ih": weight_ih, "bias_ih": bias_ih}
+    if is_traced(x) or not recurrent_shapes(3, x, weight, h, **shapes):
         return NotImplemented
-    n, transposed = weight.shape[1], weight.T
-    outputs = torch.empty((*x.shape[:2], n), dtype=x.dtype, device=x.device)
-    for of_input, of_output in zip(x.unbind(), outputs.unbind(), strict=True):
+    if whole_layer(x, weight_ih, bias, bias_ih):
+        parameters = in_order(weight_ih, weight, bias_ih, bias)
+        if len(x) == 1:
+            return torch.gru_cell(x[0], h, *parameters)[None]
+        return torch.gru(x, h[None], parameters, bias is not None, 1, 0.0, False, False, False)[0]
+    if weight_ih is not None:
+        x = theirs.linear(x, weight_ih, bias_ih)
+    n, transposed, outputs = weight.shape[1], weight.T, []
+    for of_input in x.unbind():
         kept = h @ transposed if bias is None else torch.addmm(bias, h, transposed)
         r, z = (of_input[:, : 2 * n] + kept[:, : 2 * n]).sigmoid_().chunk(2, 1)
         new = torch.addcmul(of_input[:, 2 * n :], r, kept[:, 2 * n :]).tanh_()
-        h = torch.lerp(new, h, z, out=of_output)
-    return outputs
-
-
-def recurrent_shapes(gates, x, weight, *states, bias):
-    """Return whether shapes fit; the body says what is wrong where they do not."""
-    n = weight.shape[-1]
-    fits = weight.shape == (gates * n, n) and x.ndim == 3 and x.shape[-1] == gates * n
-    alike = all(state.shape == (x.shape[1], n) for state in states)
-    return fits and alike and (bias is None or bias.shape == (gates * n,))
+        h = torch.lerp(new, h, z)
+        outputs.append(h)
+    return torch.stack(outputs)

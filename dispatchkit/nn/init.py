@@ -469,7 +469,18 @@ def orthogonal_(tensor: Any, gain: float = 1.0, generator: Generator | None = No
     return fill("orthogonal_", tensor, draw)
 
 
-def _fans(name: str, tensor: Any) -> tuple[int, int]:
+def fans(name: str, tensor: Any) -> tuple[int, int]:
+    """Return how many inputs an output has, and how many outputs an input.
+
+    Parameters
+    ----------
+    name : of the function, for the message
+    tensor : weights of shape (outputs, inputs, ...)
+
+    Raises
+    ------
+    ValueError : for fewer than two axes
+    """
     """Return how many inputs an output has, and how many outputs an input."""
     if len(tensor.shape) < 2:
         raise ValueError(
@@ -483,14 +494,14 @@ def _fans(name: str, tensor: Any) -> tuple[int, int]:
 
 def _fan_sum(name: str, tensor: Any) -> int:
     # Of a tensor without elements, whose bounds do not matter, the sum may be 0.
-    return max(1, sum(_fans(name, tensor)))
+    return max(1, sum(fans(name, tensor)))
 
 
 def _kaiming_std(name: str, tensor: Any, a: float, mode: str, nonlinearity: str) -> float:
-    fans = dict(zip(("fan_in", "fan_out"), _fans(name, tensor), strict=True))
-    if str(mode).lower() not in fans:
+    found = dict(zip(("fan_in", "fan_out"), fans(name, tensor), strict=True))
+    if str(mode).lower() not in found:
         raise ValueError(f"{name}: mode {mode!r} is not supported; use 'fan_in' or 'fan_out'")
-    return calculate_gain(nonlinearity, a) / math.sqrt(max(1, fans[mode.lower()]))
+    return calculate_gain(nonlinearity, a) / math.sqrt(max(1, found[mode.lower()]))
 
 
 make_home(__name__)

@@ -5,6 +5,8 @@ from __future__ import annotations
 import math
 from typing import Any, ClassVar, Literal
 
+import numpy as np
+
 from dispatchkit.declare.namespace import tensor_namespace as xp
 from dispatchkit.marks import override
 from dispatchkit.nn.functional.affine import linear
@@ -14,6 +16,8 @@ from dispatchkit.nn.init import uniform_
 from dispatchkit.nn.linear import register_zeros
 from dispatchkit.nn.module import Module
 from dispatchkit.ops.shared import integer
+from dispatchkit.protocol.instance import tensor_protocol
+from dispatchkit.tensor import Tensor
 
 __all__ = ["GRU", "LSTM", "RNN", "GRUCell", "LSTMCell", "RNNCell"]
 
@@ -29,6 +33,7 @@ class Gated(Module):
 
     gates: ClassVar[int]
     states: ClassVar[int]
+    whole: ClassVar[bool] = False  # whether what it computes with takes inputs with their weight, too
 
     def __init__(self, input_size: int, hidden_size: int, bias: bool) -> None:
         super().__init__()
@@ -50,8 +55,17 @@ class Gated(Module):
         for parameter in self.parameters():
             uniform_(parameter, -bound, bound)
 
-    def _go(self, x: Any, state: tuple[Any, ...], weight: Any, bias: Any) -> tuple[Any, tuple[Any, ...]]:
-        """Return the outputs of sequences, and what is kept besides the last one."""
+    def _go(
+        self, x: Any, state: tuple[Any, ...], weight: Any, bias: Any, *of_inputs: Any
+    ) -> tuple[Any, tuple[Any, ...]]:
+        """Return the outputs of sequences, and what is kept besides the last one.
+
+        Parameters
+        ----------
+        x : what inputs give to the gates; the inputs, where their weight and bias are given, too
+        state, weight, bias : to begin with, and what the outputs before are multiplied by and added to
+        of_inputs : a weight and a bias, or nothing
+        """
         raise NotImplementedError
 
     def _walk(self, x: Any, state: tuple[Any, ...] | None, ending: str = "") -> tuple[Any, tuple[Any, ...]]:
@@ -60,7 +74,20 @@ class Gated(Module):
         bias_ih, bias_hh = (getattr(self, f"bias_{part}{ending}") if self.bias else None for part in ("ih", "hh"))
         if state is None:
             state = (xp.zeros((x.shape[1], self.hidden_size), dtype=weight_hh.dtype, like=x),) * self.states
+        if self.whole and _of_another_library(x, weight_ih):
+            return self._go(x, state, weight_hh, bias_hh, weight_ih, bias_ih)
         return self._go(linear(x, weight_ih, bias_ih), state, weight_hh, bias_hh)
+
+
+def _of_another_library(*tensors: Any) -> bool:
+    """Return whether values are plain tensors of a library that may have the layer as one function: not NumPy."""
+    return all(
+        isinstance(x, Tensor)
+        and not x.is_tracer
+        and tensor_protocol.types.results_of(type(x)) is Tensor
+        and type(x.array) is not np.ndarray
+        for x in tensors
+    )
 
 
 class Recurrent(Gated):
@@ -204,7 +231,9 @@ class RNNSteps(Gated):
         self.nonlinearity = nonlinearity
 
     @override
-    def _go(self, x: Any, state: tuple[Any, ...], weight: Any, bias: Any) -> tuple[Any, tuple[Any, ...]]:
+    def _go(
+        self, x: Any, state: tuple[Any, ...], weight: Any, bias: Any, *of_inputs: Any
+    ) -> tuple[Any, tuple[Any, ...]]:
         outputs, h = [], state[0]
         for of_input in xp.unstack(x):
             h = getattr(xp, self.nonlinearity)(of_input + linear(h, weight, bias))
@@ -215,22 +244,26 @@ class RNNSteps(Gated):
 class LSTMSteps(Gated):
     """What `LSTM` and `LSTMCell` compute."""
 
-    gates, states = 4, 2
+    gates, states, whole = 4, 2, True
 
     @override
-    def _go(self, x: Any, state: tuple[Any, ...], weight: Any, bias: Any) -> tuple[Any, tuple[Any, ...]]:
-        outputs, c = lstm(x, weight, state[0], state[1], bias)
+    def _go(
+        self, x: Any, state: tuple[Any, ...], weight: Any, bias: Any, *of_inputs: Any
+    ) -> tuple[Any, tuple[Any, ...]]:
+        outputs, c = lstm(x, weight, state[0], state[1], bias, *of_inputs)
         return outputs, (c,)
 
 
 class GRUSteps(Gated):
     """What `GRU` and `GRUCell` compute."""
 
-    gates, states = 3, 1
+    gates, states, whole = 3, 1, True
 
     @override
-    def _go(self, x: Any, state: tuple[Any, ...], weight: Any, bias: Any) -> tuple[Any, tuple[Any, ...]]:
-        return gru(x, weight, state[0], bias), ()
+    def _go(
+        self, x: Any, state: tuple[Any, ...], weight: Any, bias: Any, *of_inputs: Any
+    ) -> tuple[Any, tuple[Any, ...]]:
+        return gru(x, weight, state[0], bias, *of_inputs), ()
 
 
 class RNN(RNNSteps, Recurrent):

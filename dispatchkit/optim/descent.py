@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import KW_ONLY
+from types import MappingProxyType
 from typing import Any, ClassVar, Literal, dataclass_transform
 
 from dispatchkit.fields import declare_fields
 from dispatchkit.marks import override
+from dispatchkit.optim import torch_steps
 from dispatchkit.optim.groups import number_of
-from dispatchkit.optim.optimizer import Formula, Optimizer, Options, Params, by_parts, downhill, factor
+from dispatchkit.optim.optimizer import Formula, Optimizer, Options, Params, Together, by_parts, downhill, factor
 
 __all__ = ["SGD", "Adam", "AdamW", "RMSprop"]
 
@@ -46,10 +48,16 @@ class DeclaredOptimizer(Optimizer):
 
     _always: ClassVar[tuple[str, ...]] = ()  # options that are True
 
-    def __init_subclass__(cls, *, formula: Formula | Literal[False] | None = False, **kwargs: Any) -> None:
+    def __init_subclass__(
+        cls,
+        *,
+        formula: Formula | Literal[False] | None = False,
+        together: Mapping[str, Together] = MappingProxyType({}),
+        **kwargs: Any,
+    ) -> None:
         super().__init_subclass__(**kwargs)
         if formula is not False:
-            cls._formula = formula and staticmethod(formula)
+            cls._formula, cls._together = formula and staticmethod(formula), together
             fields = declare_fields(cls, _begin, without=cls._always)
             if "_not_negative" not in cls.__dict__:
                 cls._not_negative = tuple(name for name, x in fields.items() if type(x.default) in (int, float))
@@ -74,7 +82,7 @@ def keep(buffer: Any, share: float, value: Any) -> Any:
     return buffer
 
 
-class SGD(Descent, formula=descend):
+class SGD(Descent, formula=descend, together={"torch": Together(torch_steps.place_of, torch_steps.descend)}):
     """Gradient descent.
 
     Parameters
@@ -254,7 +262,10 @@ class Moments(Counted, formula=None):
     weight_decay: float = 0
 
 
-class Adam(Moments, formula=by_parts(adapt)):
+ADAPT_TOGETHER = {"torch": Together(torch_steps.place_of, torch_steps.adapt)}
+
+
+class Adam(Moments, formula=by_parts(adapt), together=ADAPT_TOGETHER):
     """Adaptive moments.
 
     Parameters
@@ -300,7 +311,7 @@ class Adam(Moments, formula=by_parts(adapt)):
     decoupled_weight_decay: bool = False
 
 
-class AdamW(Adam, formula=by_parts(adapt)):
+class AdamW(Adam, formula=by_parts(adapt), together=ADAPT_TOGETHER):
     """Adaptive moments, with a decay of weights that does not enter them.
 
     Parameters

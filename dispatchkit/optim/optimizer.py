@@ -7,7 +7,7 @@ import functools
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from types import SimpleNamespace
-from typing import Any, ClassVar, TypeVar, cast
+from typing import Any, ClassVar, NamedTuple, TypeVar, cast
 
 import numpy as np
 
@@ -59,7 +59,7 @@ def update(formula: Formula, options: Options, p: Tensor, buffers: Sequence[Tens
     buffers : of the shape of `p`
     """
     g: Any = p.grad
-    if _is_seen(type(p)) or _is_seen(type(g)) or (live and current() is not None):
+    if is_watched(p):
         with no_grad():
             results = formula(tensor_namespace, options, p, g, *buffers)
             for tensor, result in zip((p, *buffers), results, strict=True):
@@ -137,6 +137,31 @@ def _is_seen(cls: type) -> bool:
     if cls is Tensor:
         return False
     return getattr(cls.__tensor_function__, "__func__", None) is not _answers_by_rules  # type: ignore[attr-defined]
+
+
+class Together(NamedTuple):
+    """What changes all parameters of a group at once, over the arrays of one library.
+
+    Attributes
+    ----------
+    place_of : takes the arrays of a parameter, its gradient and its buffers; gives what all that are changed at once
+        have in common, None for those that cannot be
+    change : takes options and a list of such arrays, and changes all but the gradients
+    """
+
+    place_of: Callable[[Sequence[Any]], Any]
+    change: Callable[[Options, Sequence[Sequence[Any]]], None]
+
+
+def _arrays_of(p: Tensor, buffers: Sequence[Tensor]) -> list[Any]:
+    """Return the arrays of a parameter, of its gradient and its buffers."""
+    g: Any = p.grad
+    return [p.array, g.array, *[x.array for x in buffers]]
+
+
+def is_watched(p: Tensor) -> bool:
+    """Return whether a type or a mode sees the operations that change a parameter."""
+    return _is_seen(type(p)) or _is_seen(type(p.grad)) or (bool(live) and current() is not None)
 
 
 def _change(formula: Formula, options: Options, *arrays: Any) -> None:
@@ -260,6 +285,7 @@ class Optimizer:
     _stepped = False  # whether a step was made, which schedules ask
     # What a subclass says that defines no `step`.
     _formula: ClassVar[Formula | None] = None  # which changes a parameter and its buffers
+    _together: ClassVar[Mapping[str, Together]] = {}  # by library, what does what the formula does for all at once
     _buffers: ClassVar[tuple[str, ...]] = ()  # names of the arrays of a parameter's shape in its state
     _asked_by: ClassVar[Mapping[str, str]] = {}  # of those that are not always there, the options that ask for them
     _counters: ClassVar[tuple[str, ...]] = ()  # names of the numbers in it that steps change
@@ -524,11 +550,38 @@ class Optimizer:
             raise NotImplementedError(f"{self._name} does not define step()")
         options = Options(**{**group, **{name: number(group[name]) for name in self._not_negative}})
         names = self._buffers_for(options)
+        together: dict[Any, list[Sequence[Tensor]]] = {}
         for p in parameters:
             buffers: Sequence[Tensor] = ()
             if names:
                 buffers = self._buffers_of(p, names, options)
-            update(formula, options, p, buffers)
+            place = self._place_of(p, buffers, options)
+            if place is None:
+                update(formula, options, p, buffers)
+            else:
+                together.setdefault(place, []).append((p, *buffers))
+        for place, members in together.items():
+            self._change_together(place, members, options)
+
+    def _place_of(self, p: Tensor, buffers: Sequence[Tensor], options: Options) -> Any:
+        """Return what parameters have in common that one function can change at once; None for one that it cannot."""
+        array = p.array
+        if type(array) is np.ndarray or not self._together or is_watched(p):
+            return None
+        together = self._together.get(namespace_of(array).__name__)
+        if together is None or not all(type(getattr(options, name)) is float for name in self._not_negative):
+            return None
+        place = together.place_of(_arrays_of(p, buffers))
+        if place is None:
+            return None
+        return together, place, getattr(options, "step", None), getattr(options, "is_first", False)
+
+    def _change_together(self, place: Any, members: Sequence[Sequence[Tensor]], options: Options) -> None:
+        """Change parameters and their buffers by one function of the library of their arrays, and count the changes."""
+        together, _, options.step, options.is_first = place
+        for tensors in members:
+            touch(*tensors)  # first: a graph must not miss a change
+        together.change(options, [_arrays_of(p, buffers) for p, *buffers in members])
 
     def _buffers_of(self, p: Tensor, names: Sequence[str], options: Options) -> list[Tensor]:
         """Return the buffers of a parameter, zeros in its first step, and tell the formula where it is that."""

@@ -28,8 +28,9 @@ FAR, SEVERAL = 60, 20
 NOTED = "__dispatchkit_advised__"
 # Errors that the library never raises on purpose, but for classes of its own: a traceback of one keeps its frames.
 UNINTENDED = (AssertionError, AttributeError, KeyError, NameError)
-# Whether a file is the library's, of those that were asked about.
+# Whether a file is the library's, and whether calls are passed on there, of those that were asked about.
 _OWN: dict[str, bool] = {}
+_ENGINE: dict[str, bool] = {}
 
 
 def _is_own(frame: FrameType) -> bool:
@@ -191,7 +192,11 @@ def operation_frames() -> tuple[Any, FrameType, FrameType] | None:
     """
     called = frame = sys._getframe(2)
     while True:
-        if frame.f_code.co_filename.startswith(ENGINE):
+        file = frame.f_code.co_filename
+        passes_on = _ENGINE.get(file)
+        if passes_on is None:
+            passes_on = _ENGINE[file] = file.startswith(ENGINE)
+        if passes_on:
             # What public functions close over, and what chains and fallbacks are about.
             operation = frame.f_locals.get("operation") or frame.f_globals.get("_operation")
             if hasattr(operation, "qualified_name") and called is not frame:

@@ -171,6 +171,8 @@ def ask_modes(operation: Overridable, args: tuple[Any, ...], kwargs: dict[str, A
                 return NotImplemented
         elif call is not UNSEEN and not (operation.parameters.binary and _has_foreign(operation, args)):
             return observe(CallEvent(operation, args, kwargs), operation.function, args, kwargs)
+    elif _stack.get() is None:
+        return NotImplemented  # as a mode's own call finds it, which is made once for each that it sees
     return answer_by_modes(operation, args, kwargs)
 
 
@@ -271,7 +273,7 @@ def answer_by_modes(operation: Overridable, args: tuple[Any, ...], kwargs: dict[
     pop_mode_declines()
     while cell is not None:
         mode, kind = cell.mode, type(cell.mode)
-        if cell.asks(operation):
+        if cell.protocol is operation.protocol and (not cell.off or cell.asks(operation)):
             token = None
             if not kind.stays_on(mode):
                 token = _stack.set(cell.below)

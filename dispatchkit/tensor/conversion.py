@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import builtins
 import math
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
 import numpy as np
@@ -30,6 +30,10 @@ from dispatchkit.graph.sweep import differentiated, follower_of
 from dispatchkit.protocol.densify import make_dense
 from dispatchkit.protocol.instance import tensor_protocol
 from dispatchkit.tensor.gradients import like_tensor
+
+# The operations that take the inputs of NumPy's universal functions as they are, by the function and the inputs' types:
+# what answers NumPy fills it, and it is looked up before that.
+DIRECT_OPERATIONS: dict[Any, Callable[..., Any] | None] = {}
 
 
 def dense_form(value: Any) -> Any:

@@ -27,7 +27,7 @@ from dispatchkit.tensor import (  # noqa: F401  # they enter their compositions
     numpy_parameters,
     numpy_pieces,
 )
-from dispatchkit.tensor.conversion import has_numpy_array
+from dispatchkit.tensor.conversion import DIRECT_OPERATIONS, has_numpy_array
 from dispatchkit.tensor.gradients import in_class_of
 from dispatchkit.tensor.numpy_arguments import (
     IN_A_ROW,
@@ -223,7 +223,7 @@ class Direct:
     """
 
     def __init__(self) -> None:
-        self.operations: dict[Any, Callable[..., Any] | None] = {}
+        self.operations = DIRECT_OPERATIONS
 
     def clear(self) -> None:
         """Forget what was decided."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from operator import attrgetter
 from typing import Any, Self
 
@@ -13,7 +14,7 @@ from dispatchkit.protocol.instance import tensor_protocol
 from dispatchkit.protocol.steps import decline
 from dispatchkit.tensor import ArrayMethods, Tensor
 from dispatchkit.tensor.printing import summarised
-from dispatchkit.types.rules import all_finite, axes_of, axis_of, check_product, implements
+from dispatchkit.types.rules import all_finite, axes_of, axis_of, check_product, implements, plain_arrays
 
 LARGEST = 127
 # Elements that are dequantised at a time in a product: they stay in the processor's cache.
@@ -234,12 +235,23 @@ def matmul_tensor_quantized(x1: Tensor, x2: QuantizedTensor, /) -> Any:
     dtype = np.result_type(x1.dtype, x2.dtype)
     # Sums of integers up to 127 leave the range of half precision before they are scaled.
     wide = np.result_type(dtype, np.float32)
+    arrays = plain_arrays(x1, x2.data, x2.scale)
+    if arrays is not None and arrays[1].size <= BLOCK:
+        return Tensor(_product_of_arrays(arrays, x2.axis, wide).astype(dtype, copy=False))
     x, scale = ops.astype(x1, wide, copy=False), ops.astype(x2.scale, wide, copy=False)
     if x2.axis == -1:
         y = BlockedProduct.apply(x, ops.matrix_transpose(x2.data), True) * scale
     else:
         y = BlockedProduct.apply(x * scale, x2.data, False)
     return ops.astype(y, dtype, copy=False)
+
+
+def _product_of_arrays(arrays: Sequence[Any], axis: int, dtype: Any) -> Any:
+    """Return a product with a matrix of few integers, in arrays of NumPy of a dtype that holds the sums."""
+    x, integers, scale = [array.astype(dtype, copy=False) for array in arrays]
+    if axis == -1:
+        return np.matmul(x, integers) * scale
+    return np.matmul(x * scale, integers)
 
 
 @implements(ops.matmul)
@@ -254,7 +266,10 @@ def matmul_quantized_tensor(x1: QuantizedTensor, x2: Tensor, /) -> Any:
 
 @implements(ops.matrix_transpose)
 def matrix_transpose_quantized(x: QuantizedTensor, /) -> QuantizedTensor:
-    return QuantizedTensor(ops.matrix_transpose(x.data), x.scale, -3 - x.axis, x.elements)
+    transposed: QuantizedTensor = object.__new__(QuantizedTensor)  # of parts that were checked
+    transposed.data, transposed.scale = ops.matrix_transpose(x.data), x.scale
+    transposed.axis, transposed.elements = -3 - x.axis, x.elements
+    return transposed
 
 
 @implements(ops.permute_dims)

@@ -33,6 +33,7 @@ from dispatchkit.types.uncertain_sources import (
     add_up,
     align_sources,
     are_own,
+    factor_dtype,
     join_sources,
     merge_sources,
     move_rows,
@@ -354,11 +355,6 @@ def _plain(value: Any) -> Any:
     return dense_form(value)
 
 
-def factor_dtype(dtype: Any) -> Any:
-    """Return the dtype of the factor of numbers of a dtype: float32 for narrower ones, too coarse for it."""
-    return np.result_type(dtype, np.float32)
-
-
 def _checked_std(std: Any) -> Any:
     """Return standard deviations.
 
@@ -552,18 +548,19 @@ def _by_rules(op: Any, entry: Any, args: tuple[Any, ...]) -> UncertainTensor | N
         return None
     rules = entry.derivative.rules
     places = {p.position: p.name for p in entry.parameters.arrays}
-    names = [places.get(place) for place, arg in enumerate(args) if type(arg) is UncertainTensor]
-    if any(name not in rules.partials or name in rules.jvps for name in names):
+    uncertain = [place for place, arg in enumerate(args) if type(arg) is UncertainTensor]
+    if any(not _has_slope(rules, places.get(place)) for place in uncertain):
         return None
     result, parts = op(*values), []
     xp = result.__array_namespace__()
     if any(x.shape != result.shape for x in arrays):
         return None
-    for name, x in zip(names, arrays, strict=True):
-        rule = rules.partials[name]
-        slope = rule
-        if not isinstance(rule, (int, float)):
-            slope = rule.forward(xp, None, result, *values)
+    for place, x in zip(uncertain, arrays, strict=True):
+        slope = rules.partials.get(places[place])
+        if slope is None:  # of what is linear
+            slope = op(*values[:place], ops.ones_like(x.data), *values[place + 1 :])
+        elif not isinstance(slope, (int, float)):
+            slope = slope.forward(xp, None, result, *values)
         parts.append((x.sources.ids, scale_factor(slope, x.factor, result.ndim)))
     merged = merge_sources(parts)
     if merged is None:
@@ -572,6 +569,11 @@ def _by_rules(op: Any, entry: Any, args: tuple[Any, ...]) -> UncertainTensor | N
     if any(factor is x.factor for x in arrays):  # of a slope of 1, whose result is in memory of its own
         factor = ops.clone(factor)
     return _wrap(result, factor, Sources(ids))
+
+
+def _has_slope(rules: Any, name: str | None) -> bool:
+    """Return whether rules of an elementwise function say its derivative by an argument, or that it is linear in it."""
+    return (name in rules.partials or name in rules.transposes) and name not in rules.jvps
 
 
 def _slopes(call: Any, values: tuple[Any, ...]) -> list[Any]:

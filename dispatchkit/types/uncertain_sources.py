@@ -45,6 +45,11 @@ class Sources:
         return hash(self.ids.tobytes())
 
 
+def factor_dtype(dtype: Any) -> Any:
+    """Return the dtype of the factor of numbers of a dtype: float32 for narrower ones, too coarse for it."""
+    return np.result_type(dtype, np.float32)
+
+
 def are_own(ids: Any, factor: Any) -> bool:
     """Return whether each element has sources of its own."""
     return bool(ids.ndim == factor.ndim)
@@ -60,6 +65,11 @@ def all_sources(ids: Any, factor: Any) -> Part:
 
 def _add_rows(places: Any, count: int, factor: Any) -> Any:
     """Return a factor of so many rows, of which each element of another one is added to one: those of its column."""
+    if is_plain(factor):
+        slopes = factor.array.reshape(len(factor), -1)
+        total = np.zeros((count, slopes.shape[1]), slopes.dtype)
+        np.add.at(total, (places.reshape(len(slopes), -1), np.arange(slopes.shape[1])), slopes)
+        return ops.asarray(total.reshape(count, *factor.shape[1:]))
     columns = np.tile(np.arange(factor[0].size), len(factor))
     spots = tuple(ops.asarray(i).to(like=factor) for i in (places.ravel(), columns))
     zeros = ops.zeros((count, factor[0].size), dtype=factor.dtype, device=factor.device)
@@ -99,10 +109,26 @@ def merge_sources(parts: Sequence[Part]) -> Part | None:
 
 def _distinct(ids: Any, factor: Any) -> Part:
     """Return own sources with the derivatives of an element by the same one added up where it is first."""
+    if ids.ndim == 1 and is_plain(factor):
+        return _distinct_of_number(ids, factor.array)
     first = np.argmax(ids[:, None] == ids, axis=0)
     kept = (first == np.arange(len(ids)).reshape(-1, *(1,) * (ids.ndim - 1))) & (ids != NONE)
     rows = np.flatnonzero(kept.reshape(len(ids), -1).any(axis=1))
-    return np.where(kept, ids, NONE)[rows], _add_rows(first, len(ids), factor)[ops.asarray(rows).to(like=factor)]
+    total = _add_rows(first, len(ids), factor)
+    if is_plain(total):
+        return np.where(kept, ids, NONE)[rows], ops.asarray(total.array[rows])
+    return np.where(kept, ids, NONE)[rows], total[ops.asarray(rows).to(like=factor)]
+
+
+def _distinct_of_number(ids: Any, slopes: Any) -> Part:
+    """Return the sources of one number with the derivatives by the same one added up where it is first."""
+    total: dict[int, Any] = {}
+    for source, slope in zip(ids.tolist(), slopes, strict=True):
+        if source in total:
+            total[source] = total[source] + slope
+        elif source != NONE:
+            total[source] = slope
+    return np.array([*total], ids.dtype), ops.asarray(np.array([*total.values()], slopes.dtype))
 
 
 def sum_elements(parts: Sequence[Part]) -> Part:

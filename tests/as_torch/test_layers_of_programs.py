@@ -184,11 +184,7 @@ def test_embedding_scales_long_vectors_that_it_looks_up_in_place() -> None:
     ("make", "message"),
     [
         (lambda nn: nn.CircularPad2d((1, 2)), r"CircularPad2d: padding must be a number or 4 of them, found \(1, 2\)"),
-        (lambda nn: nn.MultiMarginLoss(reduction="all"), "reduction must be 'mean', 'sum' or 'none', found 'all'"),
-        (
-            lambda nn: nn.SoftMarginLoss(size_average=True),
-            "SoftMarginLoss: size_average is deprecated; write reduction=",
-        ),
+        (lambda nn: nn.MultiMarginLoss(reduction="all"), "reduction must be 'none', 'mean' or 'sum', found 'all'"),
         (lambda nn: nn.LSTM(2, 3, proj_size=3), "proj_size must be from 0 to hidden_size - 1, found 3"),
     ],
 )

@@ -56,7 +56,7 @@ def test_lengths_are_called_for_and_still_count() -> None:
         (lambda: torch.stack((X, X), 1)[0], torch.cat((X[:1], X[:1]), 0)),
         (lambda: torch.cat((X, X), dim=-1), torch.cat([X, X], -1)),
         (lambda: torch.sum(input=X, dim=1, keepdim=True), X.sum(1, True)),
-        (lambda: X.sum(axis=1, keepdims=True), X.sum(dim=[1], keepdim=True)),  # NumPy's names
+        (lambda: X.sum(axis=1, keepdims=True), X.sum(dim=[1], keepdim=True)),  # type: ignore[call-arg]  # NumPy's names
         (lambda: torch.add(X, X, alpha=2), 3 * X),
         (lambda: torch.sub(input=X, other=X, alpha=0.5), X / 2),
         (lambda: torch.div(X, 4, rounding_mode="floor"), X // 4),
@@ -331,7 +331,7 @@ def sum_diagonal(x: Diagonal, /, *, axis: Any = None) -> Any:
 def test_rules_of_array_types_answer_and_their_results_get_the_methods() -> None:
     for entries in (dk.ones(2), torch.ones(2)):
         d = Diagonal(entries)
-        total = torch.add(d, d, alpha=1)
+        total: Any = torch.add(d, d, alpha=1)
         assert isinstance(total, Diagonal)
         assert values(torch.sum(total, dim=0)) == [2.0, 2.0]
         assert torch.sum(d).size() == ()

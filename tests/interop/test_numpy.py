@@ -10,6 +10,7 @@ import pytest
 
 import dispatchkit as dk
 from dispatchkit.types import ScalarTensor
+from tests.protocol.support import steps_of
 
 A = np.arange(6.0).reshape(2, 3) + 1
 CALLS: dict[str, Callable[[Any], Any]] = {
@@ -163,3 +164,14 @@ def test_a_foreign_object_among_the_arguments_is_asked() -> None:
             return "foreign"
 
     assert np.concatenate([dk.ones(2), Foreign()]) == "foreign"
+
+
+def test_functions_of_two_operands_find_their_operation_in_a_few_steps_and_see_what_is_registered() -> None:
+    s = ScalarTensor(3, 2.0)
+    np.add(s, s)  # which decides
+    assert steps_of(lambda: np.add(s, s)) <= steps_of(lambda: dk.add(s, s)) + 8
+    with dk.local_registrations():
+        with pytest.warns(dk.ReplacementWarning):
+            dk.implements(dk.add, ScalarTensor, ScalarTensor)(lambda x1, x2, /: "registered")
+        assert np.add(s, s) == "registered"
+    assert np.add(s, s).value.item() == 4.0

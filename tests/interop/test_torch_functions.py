@@ -501,6 +501,7 @@ CALLS: dict[str, Calls] = {
     ],
     "tensordot": [lambda f, x: f(x, SQUARE, 1), lambda f, x: f(x, x, dims=([0], [1]))],
     "bincount": [lambda f, x: f((x[0] > 2) * 2), lambda f, x: f((x[0] > 2) * 2, minlength=4)],
+    "index_put": [lambda f, x: f(x, (CLASSES,), SQUARE[0]), lambda f, x: f(x, (CLASSES, CLASSES), SQUARE[0], True)],
     "gather": [lambda f, x: f(x, 1, CLASSES[:, None]), lambda f, x: f(x, dim=0, index=CLASSES[None])],
     "scatter_add": [lambda f, x: f(x, 1, CLASSES[:, None], SQUARE)],
     "topk": [lambda f, x: f(x, 2), lambda f, x: f(x, k=1, dim=0)],

@@ -97,6 +97,13 @@ CALLS: dict[str, tuple[Callable[..., Any], list[Any]]] = {
     "gates that take infinities": (F.lstm, [np.full_like(X_LSTM, INF), W_LSTM, H0, C0]),
     "gated units": (F.gru, [X_LSTM[..., :6], W_LSTM[:6], H0, W_LSTM[:6, 0]]),
     "gated units without a bias": (F.gru, [X_LSTM[..., :6], W_LSTM[:6], H0]),
+    "rows and a bias": (F.linear, [Q, K[0], V[0, :, 0]]),
+    "rows without a bias": (F.linear, [Q[0], K[0]]),
+    "a weight of one axis": (lambda x, w, b: F.linear(x, w, b.sum()), [Q, K[0, 0], V[0, :, 0]]),
+    "one row": (F.linear, [Q[0, 0], K[0], V[0, :, 0]]),
+    "a rectifier": (dk.relu, [Q]),
+    "slices": (lambda x: x[:, None, 1:, ::2], [Q]),
+    "a step backwards": (lambda x: x[::-1, 1], [Q]),
     "padding": (lambda i, w: F.embedding(i, w, padding_idx=-1), [np.array([0, 2, 0]), Q[0]]),
 }
 
@@ -133,6 +140,18 @@ def test_what_does_not_fit_is_refused_in_the_same_words(name: str) -> None:
             outcome(function, make, arrays)
         said.append((type(info.value), str(info.value).partition("\n")[0]))
     assert said[0] == said[1]
+
+
+def test_a_weight_that_needs_no_gradient_gets_none_and_rules_may_be_differentiated() -> None:
+    x, w = dk.Tensor(torch.ones(2, 3), requires_grad=True), dk.Tensor(torch.full((4, 3), 2.0))
+    (g,) = dk.autograd.grad((F.linear(x, w) ** 3).sum(), [x], create_graph=True)
+    (second,) = dk.autograd.grad(g.sum(), [x])
+    assert second.tolist() == [[4 * 6 * 6.0 * 2 * 6.0] * 3] * 2
+
+
+def test_a_place_that_is_not_there_is_said_in_the_same_words() -> None:
+    with pytest.raises(IndexError, match="index 3 is out of bounds for axis 0 with size 2"):
+        dk.index_put(dk.asarray(torch.ones(2)), 3, 1.0)
 
 
 def test_gradients_accumulate_in_their_memory() -> None:

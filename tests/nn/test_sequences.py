@@ -252,3 +252,63 @@ def test_states_begin_in_the_library_of_the_sequences(layer: Any) -> None:
         net = layer(3, 4)
     output = net(dk.asarray(torch.ones((2, 3) if layer is nn.LSTMCell else (5, 2, 3))))[0]
     assert isinstance(output.array, torch.Tensor)
+
+
+WHOLE: dict[str, tuple[Any, tuple[int, ...]]] = {
+    **{name: case for name, case in LAYERS.items() if name.startswith(("LSTM", "GRU"))},
+    "LSTMCell": (lambda nn: nn.LSTMCell(3, 4), (2, 3)),
+    "GRUCell": (lambda nn: nn.GRUCell(3, 4, bias=False), (2, 3)),
+}
+
+
+def of_layer(layer: Any, x: Any) -> list[Any]:
+    """Return outputs, states, gradients of all parameters, and the gradient of the square of one of these."""
+    y = layer(x)
+    parts = [one for part in cell_state(y) for one in cell_state(part)]
+    total = sum(((part * part * part).sum() for part in parts), 0.0 * x.sum())
+    parameters = list(layer.parameters())
+    grads = dk.autograd.grad(total, parameters, create_graph=True)
+    second = dk.autograd.grad((grads[0] * grads[0]).sum(), parameters)
+    return [part.detach().numpy() for part in (*parts, *grads, *second)]
+
+
+@pytest.mark.parametrize("name", WHOLE)
+def test_whole_layers_over_pytorch_give_what_steps_over_numpy_give(name: str) -> None:
+    torch = pytest.importorskip("torch")
+    make, shape = WHOLE[name]
+    layer, x = make(nn), drawn(*shape)
+    wanted = of_layer(layer, dk.asarray(x))
+    layer.to(like=dk.asarray(torch.ones(1)))
+    got = of_layer(layer.double(), dk.asarray(torch.tensor(x)))
+    for one, other in zip(got, wanted, strict=True):
+        np.testing.assert_allclose(one, other, rtol=1e-8, atol=1e-10)
+
+
+@pytest.mark.parametrize("name", ["LSTM", "GRU"])
+def test_whole_layers_over_pytorch_take_batches_of_inputs_and_of_parameters(name: str) -> None:
+    torch = pytest.importorskip("torch")
+    make, shape = LAYERS[name]
+    with dk.arrays_of("torch"):
+        layer = make(nn)
+    xs = dk.asarray(torch.tensor(drawn(2, *shape)))
+    together = dk.func.vmap(lambda x: layer(x)[0])(xs)
+    np.testing.assert_allclose(together.detach().numpy(), dk.stack([layer(x)[0] for x in xs]).detach().numpy())
+
+
+@pytest.mark.parametrize(("function", "gates", "states"), [(nn.functional.lstm, 4, 2), (nn.functional.gru, 3, 1)])
+def test_a_bias_of_inputs_needs_their_weight(function: Any, gates: int, states: int) -> None:
+    arrays = [dk.ones((2, 1, gates)), dk.ones((gates, 1)), *[dk.ones((1, 1))] * states]
+    with pytest.raises(ValueError, match="bias_ih is added to what weight_ih gives, which is None; give both"):
+        function(*arrays, bias_ih=dk.ones(gates))
+
+
+@pytest.mark.parametrize("name", ["LSTM", "GRU"])
+def test_a_layer_over_pytorch_is_one_call(name: str) -> None:
+    torch = pytest.importorskip("torch")
+    make, shape = LAYERS[name]
+    with dk.arrays_of("torch"):
+        layer = make(nn)
+    with dk.record_calls() as calls:
+        layer(dk.asarray(torch.tensor(drawn(*shape))))
+    assert "linear" not in str(calls)
+    assert str(calls).count(name.lower()) == 1

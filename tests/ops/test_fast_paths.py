@@ -129,7 +129,6 @@ def arrays_of(args: list[Any], kwargs: dict[str, Any]) -> list[Any]:
 def outcome(compute: Callable[..., Any], args: list[Any], kwargs: dict[str, Any]) -> Outcome:
     given = arrays_of(args, kwargs)
     before = [x.tobytes() for x in given]
-    dk.manual_seed(7)
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         try:
@@ -192,6 +191,8 @@ def same(entry: DeclaredOperation, args: list[Any], kwargs: dict[str, Any], said
     assert not any(one and not other for one, other in zip(found.shared, wanted.shared, strict=True)), said
     if entry.name in ("empty", "empty_like"):
         assert [r.shape for r in found.results] == [r.shape for r in wanted.results], said
+        return
+    if [(r.shape, r.tobytes()) for r in found.results] == [(r.shape, r.tobytes()) for r in wanted.results]:
         return
     single = any(x.dtype.char in "fF" for x in [*wanted.results, *arrays_of(args, kwargs)])
     # What cancels is small against the terms.

@@ -6,6 +6,7 @@ import abc
 import inspect
 import json
 from collections.abc import Mapping
+from itertools import combinations_with_replacement
 from typing import Any
 
 import numpy as np
@@ -497,11 +498,11 @@ def test_types_that_declare_the_same_are_answered_as_if_each_were_asked() -> Non
     types = [make(f"T{place}", fallback=both if place % 2 else REWRAP) for place in range(4)]
     dk.implements(dk.add, types[1])(handler())
     everything = dk.audit([*types, dk.Tensor])
-    for left in types:
-        for right in types:
-            alone = dk.audit([left, right] if left is not right else [left])[left, right]
-            assert everything[left, right].rows == alone.rows
-            for row in alone.rows:
+    for one, other in combinations_with_replacement(types, 2):
+        alone = dk.audit([one, other] if one is not other else [one])
+        for pair in {(one, other), (other, one)}:
+            assert everything[pair].rows == alone[pair].rows
+            for row in alone[pair].rows:
                 assert "<" not in row.answer + row.call + row.otherwise
 
 

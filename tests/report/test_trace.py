@@ -177,6 +177,28 @@ def test_what_a_property_does_for_the_record_is_neither_seen_nor_counted() -> No
     assert dk.densify_ledger() == []
 
 
+def test_a_record_asks_an_argument_for_its_shape_once() -> None:
+    asked = []
+
+    @dk.array_type()
+    class Asked:
+        dtype = np.dtype(np.float64)
+
+        @property
+        def shape(self) -> tuple[int, ...]:
+            asked.append("shape")
+            return (2,)
+
+    @dk.implements(dk.subtract)
+    def subtract_asked(x1: Asked, x2: Asked, /) -> Asked:
+        return x1
+
+    x = Asked()
+    with dk.record_calls() as t:
+        dk.subtract(x, x)
+    assert (len(asked), t.calls[0].shapes) == (2, ((2,), (2,)))
+
+
 def test_a_record_shows_arguments_as_they_were_when_it_is_read_later() -> None:
     class Growing(Method):
         def __init__(self) -> None:

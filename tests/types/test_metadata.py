@@ -17,6 +17,7 @@ from dispatchkit.declare.operation import DeclaredOperation
 from dispatchkit.declare.samples import Sample
 from dispatchkit.types import MetadataTensor, ScalarTensor
 from tests.declared import by_operation
+from tests.protocol.support import steps_of
 
 CALLS = [
     pytest.param(entry, sample, id=f"{name.removeprefix('dispatchkit.')}-{index}")
@@ -104,6 +105,20 @@ def test_of_different_laws_the_leftmost_decides() -> None:
 def test_three_operands_meet_in_their_order() -> None:
     made = [MetadataTensor([float(i)], {"k": i}, merge=joined) for i in range(3)]
     assert dk.stack(made).metadata == {"k": "k:0/1/2"}
+
+
+def test_the_keys_of_the_left_operand_come_first() -> None:
+    x, y = (MetadataTensor([1.0], metadata) for metadata in ({"a": 1, "b": 2}, {"c": 3, "b": 4}))
+    for result in (x + y, dk.add(x, y), dk.where(dk.asarray([True]), x, y), dk.maximum(x, y)):
+        assert list(result.metadata.items()) == [("a", 1), ("b", 2), ("c", 3)]
+        assert (type(result), result.merge, result.laws) == (MetadataTensor, "left", {})
+    assert list((1.0 + x).metadata.items()) == [("a", 1), ("b", 2)]
+
+
+def test_a_plain_call_takes_a_few_steps_more_than_the_call_inside() -> None:
+    x = MetadataTensor([1.0], {"a": 1})
+    x + x  # which decides
+    assert steps_of(lambda: x + x) <= steps_of(lambda: x.data + x.data) + 45
 
 
 def test_another_law_is_refused() -> None:

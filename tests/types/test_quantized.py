@@ -259,3 +259,13 @@ def test_a_layer_takes_a_checkpoint_of_half_precision() -> None:
 def test_the_dtype_of_elements_is_one_of_real_numbers() -> None:
     with pytest.raises(TypeError, match="elements must be a dtype of real floating-point numbers, not int64"):
         QuantizedTensor(QUANTISED.data, QUANTISED.scale, -2, "int64")
+
+
+@pytest.mark.parametrize("shape", [(7,), (1, 7), (2, 3, 7)])
+@pytest.mark.parametrize("dtype", [np.float16, np.float32, np.float64, np.int64])
+def test_small_products_have_the_values_and_the_dtype_of_the_dense_ones(shape: tuple[int, ...], dtype: Any) -> None:
+    q = QuantizedTensor.from_dense(dk.astype(DENSE, dk.float32))
+    x = dk.asarray(np.arange(np.prod(shape)).reshape(shape).astype(dtype))
+    for y, wanted in ((x @ q.mT, x @ q.to_dense().mT), (x[..., :5] @ q, x[..., :5] @ q.to_dense())):
+        assert y.dtype == wanted.dtype
+        np.testing.assert_allclose(y.numpy(), wanted.numpy(), rtol=2e-3)

@@ -440,3 +440,13 @@ def test_a_histogram_of_a_matrix_has_uncertain_edges() -> None:
     counts, edges = np.histogram(UncertainTensor([[2.0, 1.0], [1.5, 3.0]], 0.1), 2)
     assert counts.tolist() == [2, 2]
     agree(edges[[0, 2]], [1.0, 3.0], [0.1, 0.1])
+
+
+def test_numbers_that_a_loop_multiplies_and_divides_keep_what_they_depend_on(monkeypatch: pytest.MonkeyPatch) -> None:
+    a, b = UncertainTensor(2.0, 0.1), UncertainTensor(3.0, 0.2)
+    monkeypatch.setattr("dispatchkit.func.jvp", None)  # the rules of these say their slopes
+    total = a
+    for _ in range(5):
+        total = total * b / b + a
+    agree(dk.stack([total, total / b]), [12.0, 4.0], [0.6, np.hypot(0.6 / 3, 12 * 0.2 / 9)])
+    assert len(total.sources.ids) == 2

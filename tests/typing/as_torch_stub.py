@@ -79,6 +79,26 @@ ACTIVATIONS = (
     *("celu", "dropout", "elu", "hardsigmoid", "hardswish", "hardtanh", "leaky_relu", "mish", "relu", "relu6"),
     *("selu", "silu", "threshold"),
 )
+# What the functions give that do not give one tensor, whatever they are given.
+TENSORS, TWO = "tuple[Tensor, ...]", "tuple[Tensor, Tensor]"
+OTHER_RESULTS = {
+    **dict.fromkeys(("allclose", "equal", "is_complex", "is_floating_point"), "builtins.bool"),
+    "numel": "builtins.int",
+    **dict.fromkeys(("broadcast_tensors", "chunk", "gradient", "meshgrid", "split", "split_with_sizes"), TENSORS),
+    **dict.fromkeys(("split_with_sizes_copy", "tensor_split", "unbind", "unbind_copy"), TENSORS),
+    **dict.fromkeys(("unsafe_chunk", "unsafe_split"), TENSORS),
+    **dict.fromkeys(("dsplit", "hsplit", "vsplit"), "list[Tensor]"),
+    **dict.fromkeys(("std_mean", "var_mean"), TWO),
+    # Tuples with names of their own, and what is a tensor or a tuple as the arguments say.
+    **dict.fromkeys(("max", "min", "median", "nanmedian", "where", "nonzero", "unique", "unique_consecutive"), "Any"),
+    **dict.fromkeys(("atleast_1d", "atleast_2d", "atleast_3d", "aminmax", "cummax", "cummin", "histogram"), "Any"),
+    **dict.fromkeys(("kthvalue", "mode", "sort", "topk", "lu", "lu_unpack", "svd", "triangular_solve"), "Any"),
+    **dict.fromkeys(("pca_lowrank", "svd_lowrank", "slogdet"), "Any"),
+    **dict.fromkeys(("cholesky_ex", "eig", "eigh", "inv_ex", "lstsq", "lu_factor", "lu_factor_ex", "qr"), "Any"),
+    "solve_ex": "Any",
+    **dict.fromkeys(("max_pool1d", "max_pool2d", "max_pool3d", "adaptive_max_pool1d", "adaptive_max_pool2d"), "Any"),
+    **dict.fromkeys(("adaptive_max_pool3d", "fractional_max_pool2d", "fractional_max_pool3d"), "Any"),
+}
 OPERATORS = ("add", "sub", "mul", "truediv", "floordiv", "mod", "pow", "matmul", "and", "or", "xor")
 COMPARISONS = ("lt", "le", "gt", "ge")
 
@@ -100,10 +120,14 @@ def _file(path: str, modules: dict[str, ModuleType]) -> Path:
 
 def _text(path: str, module: Any, modules: dict[str, ModuleType]) -> str:
     summary = (module.__doc__ or "").partition("\n")[0]
-    if path in table.ALIASES:
-        return f'"""{summary}"""\n\nfrom {HOME}.{table.ALIASES[path]} import *\n'
     lines: set[str] = set()
-    body = "".join(_member(path, name, getattr(module, name), lines) for name in module.__all__)
+    names = module.__all__
+    if path in table.ALIASES:
+        shown = sys.modules[f"{HOME}.{table.ALIASES[path]}"]
+        names = [name for name in names if getattr(module, name) is not getattr(shown, name, ...)]
+        lines.add(f"from {HOME}.{table.ALIASES[path]} import *")
+    private = [name for name in vars(module) if name[0] == "_" != name[1] and path and not hasattr(module, "__file__")]
+    body = "".join(_member(path, name, getattr(module, name), lines) for name in (*names, *private))
     if not path:
         body = f"{FIRST}{TENSOR}{_methods()}{body}\ndef __getattr__(name: str) -> Any: ...\n"
         lines |= {
@@ -128,7 +152,7 @@ def _member(path: str, name: str, value: Any, lines: set[str]) -> str:
     source, home = getattr(value, "__module__", ""), f"{HOME}.{path}".rstrip(".")
     if isinstance(value, ModuleType) and f"{home}.{name}" in sys.modules:
         lines.add(f"from {home} import {name} as {name}")
-    elif f"{path}.{name}".strip(".") in spelling.FUNCTIONS:
+    elif f"{path}.{name}".strip(".") in spelling.FUNCTIONS or any(value is one for one in spelling.FUNCTIONS.values()):
         return f"\n{_function(name, value)}"
     elif isinstance(value, type) and path and source == home:
         return _layer(name, value) if issubclass(value, dk.nn.Module) else _derived(name, value)
@@ -188,7 +212,8 @@ def _methods() -> str:
             result = "builtins.bool" if name.startswith("is_") else "Tensor"
             text += f"    @property\n    def {name}(self) -> {result}: ...\n"
         elif isinstance(value, FunctionType) and not name.startswith("_"):
-            text += f"    def {name}(self, *args: Any, **kwargs: Any) -> Any: ...\n"
+            result = "Tensor" if name.endswith("_") else "Any"
+            text += f"    def {name}(self, *args: Any, **kwargs: Any) -> {result}: ...\n"
     operators = [*(f"__{name}__" for name in OPERATORS), *(f"__r{name}__" for name in OPERATORS)]
     operators += [f"__{name}__" for name in COMPARISONS]
     text += "".join(f"    def {name}(self, other: Any, /) -> Tensor: ...\n" for name in operators)
@@ -199,7 +224,7 @@ def _function(name: str, function: Any, indent: str = "") -> str:
     signature = inspect.signature(function)
     parameters = list(signature.parameters.values())
     places = [p for p in parameters if p.kind is p.POSITIONAL_OR_KEYWORD]
-    result = "Tensor" if signature.return_annotation in ("Array", "Tensor") else "Any"
+    result = OTHER_RESULTS.get(name, "Tensor")
     is_activation = function.__module__ == f"{HOME}.nn.functional" and name in ACTIVATIONS
     if is_activation and "inplace" not in signature.parameters:
         parameters.append(inspect.Parameter("inplace", inspect.Parameter.KEYWORD_ONLY, default=False))

@@ -7,13 +7,15 @@ Written by ``nox -s generated`` from the table; do not edit.
 from dispatchkit import enable_grad as enable_grad
 from dispatchkit import no_grad as no_grad
 from dispatchkit import set_grad_enabled as set_grad_enabled
+from dispatchkit.as_torch.autograd import anomaly_mode as anomaly_mode
 from dispatchkit.as_torch.autograd import forward_ad as forward_ad
 from dispatchkit.as_torch.autograd import function as function
 from dispatchkit.as_torch.autograd import functional as functional
+from dispatchkit.as_torch.autograd import grad_mode as grad_mode
 from dispatchkit.as_torch.autograd import graph as graph
+from dispatchkit.as_torch.autograd import variable as variable
 from dispatchkit.autograd import backward as backward
 from dispatchkit.autograd import detect_anomaly as detect_anomaly
-from dispatchkit.autograd import grad as grad
 from dispatchkit.autograd import gradcheck as gradcheck
 from dispatchkit.autograd import gradgradcheck as gradgradcheck
 from dispatchkit.autograd import set_detect_anomaly as set_detect_anomaly
@@ -23,5 +25,7 @@ import dispatchkit.autograd
 class Function(dispatchkit.autograd.Function): ...
 
 Variable: Any
+
+grad: Any
 
 set_multithreading_enabled: Any

@@ -27,7 +27,7 @@ from dispatchkit.as_torch.calling.checks import CHECKS, EACH_TIME, LOOKS, kind_o
 from dispatchkit.as_torch.calling.dtypes import FACTORS, UNIFORM, check_dtypes, check_factors
 from dispatchkit.as_torch.calling.outputs import written_into
 from dispatchkit.as_torch.calling.plans import Plan, key_of, plan_of
-from dispatchkit.as_torch.calling.promotion import PROMOTING, in_common_dtype
+from dispatchkit.as_torch.calling.promotion import NUMBERS, PROMOTING, in_common_dtype, with_tensor_first
 from dispatchkit.as_torch.calling.raised import as_raised_by_pytorch
 from dispatchkit.as_torch.calling.ranks import check_ranks, ranks_of
 from dispatchkit.as_torch.calling.reductions import BROADCASTING, broadcast_target, check_reduction, reduction_of
@@ -182,16 +182,22 @@ class FunctionCaller:
             given = arguments_by_name(self.path, self.names, self.targets, args, kwargs)
             check_types(self.path, args, kwargs, given)
 
+    def look_at_reduction(self, given: dict[str, Any]) -> None:
+        """Refuse a word for a reduction that there is not, as PyTorch's losses do before anything else."""
+        if self.reduces:
+            check_reduction(self.path, self.targets, given)
+
     def answer(self, args: tuple[Any, ...], kwargs: dict[str, Any], key: Any) -> Any:
         """Return the result of a call whose arguments are not known to fit; with a key, it is known from then on."""
         if self.several:
             check_several(self.path, args)
             return self.finished(self.function(*args, **kwargs))
+        if self.path in table.TENSORS_OR_NUMBERS and args and type(args[0]) in NUMBERS:
+            args, key = with_tensor_first(*args), None
         given = arguments_by_name(self.path, self.names, self.targets, args, kwargs)
         if "out" in given and given["out"] is None and self.signatures.takes_out:
             del given["out"]
-        if self.reduces:
-            check_reduction(self.path, self.targets, given)
+        self.look_at_reduction(given)
         before = list(given.values())
         types = (*map(type_of, args), *[(name, type_of(value)) for name, value in kwargs.items()])
         known = types in self.fitting

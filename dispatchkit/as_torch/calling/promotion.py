@@ -183,3 +183,26 @@ def _cast(value: Any, dtype: Any) -> Any:
         if not limits.min <= value <= limits.max:
             return int(np.array(value).astype(dtype))
     return value
+
+
+def of_number(x: Any, number: Any) -> Any:
+    """Return the dtype in which a number is taken beside a tensor."""
+    kind = np.asarray(number).dtype.kind
+    own = np.dtype(str(x.dtype))
+    if CATEGORIES[kind] <= CATEGORIES[own.kind]:
+        return own
+    if kind == "i":
+        return np.dtype(np.int64)
+    if kind == "f":
+        return np.dtype(xp.get_default_dtype())
+    if own.kind == "f":
+        return np.result_type(own, np.complex64)
+    return np.result_type(np.dtype(xp.get_default_dtype()), np.complex64)
+
+
+def with_tensor_first(number: Any, *others: Any) -> tuple[Any, ...]:
+    """Return operands of which the first, a number, is a tensor of the dtype that it has beside the second."""
+    dtype = None
+    if others and isinstance(others[0], Storage):
+        dtype = of_number(others[0], number)
+    return (xp.asarray(number, dtype=dtype), *others)

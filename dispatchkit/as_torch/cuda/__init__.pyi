@@ -30,3 +30,5 @@ reset_peak_memory_stats: Any
 set_device: Any
 
 synchronize: Any
+
+_initialized: Any

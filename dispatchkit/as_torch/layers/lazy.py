@@ -113,12 +113,11 @@ class LazyModuleMixin(Module):
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         cls: Any = type(self)
-        signature = inspect.signature(self.cls_to_become.__init__)
-        names = list(signature.parameters)
+        signature = inspect.signature(self.cls_to_become)
         # Any length that the other arguments go with: convolutions want one that their groups divide.
-        length = signature.bind(None, 1, *args, **kwargs).arguments.get("groups", 1)
+        length = signature.bind(1, *args, **kwargs).arguments.get("groups", 1)
         super().__init__(length, *args, **kwargs)  # type: ignore[call-arg]  # of the layer
-        self._of_length = names[1]
+        self._of_length = next(iter(signature.parameters))
         self.forget()
         self._lazy_hooks = [
             self.register_forward_pre_hook(cls.before, with_kwargs=True),

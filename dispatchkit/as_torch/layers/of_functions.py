@@ -11,8 +11,6 @@ from dispatchkit.marks import override
 REQUIRED: Any = inspect.Parameter.empty
 # Options that are arrays, which become buffers.
 WEIGHTS = frozenset({"weight"})
-# Deprecated in PyTorch: taken where they say nothing.
-DEPRECATED = ("size_average", "reduce")
 
 
 class FunctionLayer(Module):
@@ -22,20 +20,18 @@ class FunctionLayer(Module):
     ----------
     path : of the function inside PyTorch
     options : names and defaults of the options
+    constructor : the options as parameters
     by_training : whether the function is given whether the layer is in training mode
     """
 
     path: ClassVar[str]
     options: ClassVar[dict[str, Any]] = {}
+    constructor: ClassVar[inspect.Signature]
     by_training: ClassVar[bool] = False
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__()
-        for name in DEPRECATED:
-            if kwargs.get(name) is not None:
-                raise TypeError(f"{type(self).__name__}: {name} is deprecated; write reduction=")
-            kwargs.pop(name, None)
-        bound = type(self).__signature__.bind(*args, **kwargs)  # type: ignore[attr-defined]
+        bound = type(self).constructor.bind(*args, **kwargs)
         bound.apply_defaults()
         for name, value in bound.arguments.items():
             if name in WEIGHTS:
@@ -89,11 +85,13 @@ def function_layer(
         inspect.Parameter(name, keyword if name in keywords else place, default=default)
         for name, default in options.items()
     ]
+    signature = inspect.Signature(shown)
     members = {
         "__module__": f"{HOME}.nn",
         "__qualname__": layer,
         "__doc__": f"A layer that calls `torch.nn.functional.{function}` with the options of the same names.",
-        "__signature__": inspect.Signature(shown),
+        "__signature__": signature,
+        "constructor": signature,
         "path": f"nn.functional.{function}",
         "options": options,
         "by_training": by_training,

@@ -4,7 +4,20 @@ Written by ``nox -s generated`` from the table; do not edit.
 """
 
 # mypy: disable-error-code="misc, no-redef, override"
+from dispatchkit.as_torch.optim import adadelta as adadelta
+from dispatchkit.as_torch.optim import adagrad as adagrad
+from dispatchkit.as_torch.optim import adam as adam
+from dispatchkit.as_torch.optim import adamax as adamax
+from dispatchkit.as_torch.optim import adamw as adamw
+from dispatchkit.as_torch.optim import asgd as asgd
+from dispatchkit.as_torch.optim import lbfgs as lbfgs
 from dispatchkit.as_torch.optim import lr_scheduler as lr_scheduler
+from dispatchkit.as_torch.optim import nadam as nadam
+from dispatchkit.as_torch.optim import optimizer as optimizer
+from dispatchkit.as_torch.optim import radam as radam
+from dispatchkit.as_torch.optim import rmsprop as rmsprop
+from dispatchkit.as_torch.optim import rprop as rprop
+from dispatchkit.as_torch.optim import sgd as sgd
 from dispatchkit.as_torch.optim import swa_utils as swa_utils
 from dispatchkit.optim import Optimizer as Optimizer
 from typing import Any

@@ -11,6 +11,7 @@ from dispatchkit.optim.lr_scheduler import CosineAnnealingWarmRestarts as Cosine
 from dispatchkit.optim.lr_scheduler import CyclicLR as CyclicLR
 from dispatchkit.optim.lr_scheduler import ExponentialLR as ExponentialLR
 from dispatchkit.optim.lr_scheduler import LRScheduler as LRScheduler
+from dispatchkit.optim.lr_scheduler import LRScheduler as _LRScheduler
 from dispatchkit.optim.lr_scheduler import LambdaLR as LambdaLR
 from dispatchkit.optim.lr_scheduler import LinearLR as LinearLR
 from dispatchkit.optim.lr_scheduler import MultiStepLR as MultiStepLR

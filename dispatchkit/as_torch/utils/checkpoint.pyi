@@ -8,4 +8,10 @@ from typing import Any
 
 checkpoint: Any
 
+checkpoint_sequential: Any
+
+get_device_states: Any
+
 set_checkpoint_early_stop: Any
+
+set_device_states: Any

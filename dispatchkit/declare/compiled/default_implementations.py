@@ -78,7 +78,7 @@ SEQUENCE = """
 def call(_arrays, /, *_rest, **_keywords):
     _raw, _tensors = _raw_arrays(_operation, _arrays)
     _run = _compute
-    if _foreign:
+    if _foreign and {*map(type, _raw)} != _ARRAY:
         _plain = _raw and not _rest and _PLAIN.issuperset(map(type, _keywords.values()))
         _xp = _same_library(*_raw) if _plain else None
         if _xp is None:
@@ -342,6 +342,9 @@ def _raw_arrays(operation: DeclaredOperation, values: Any) -> tuple[list[Any], l
     if type(values) in PYTHON_SCALARS:
         name = operation.parameters.names[0]
         raise TypeError(f"{operation.qualified_name}: {name} must be a sequence of arrays, found {values!r}")
+    types = {*map(type, values)}
+    if len(types) == 1 and issubclass(types.pop(), Storage):
+        return [x.array for x in values], list(values)
     raw, tensors = [], []
     for x in values:
         if isinstance(x, Storage):
@@ -368,6 +371,7 @@ def _through_body(
 
 
 NAMES: Mapping[str, Any] = {
+    "_ARRAY": frozenset({np.ndarray}),
     "_PLAIN": PLAIN,
     "_any_tracked": _any_tracked,
     "_check_numbers": check_numbers,

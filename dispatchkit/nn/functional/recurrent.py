@@ -22,20 +22,32 @@ __all__ = ["gru", "lstm"]
     samples=lambda: [
         sample(draw(3, 2, 8), draw(8, 2), draw(2, 2), draw(2, 2), draw(8)),
         sample(draw(2, 1, 4), draw(4, 1), draw(1, 1), draw(1, 1)),
+        sample(draw(2, 2, 3), draw(4, 1), draw(2, 1), draw(2, 1), draw(4), draw(4, 3), draw(4)),
     ],
     real=True,
 )
 def lstm(
-    xp: Any, x: Tensor, weight: Tensor, h: Tensor, c: Tensor, /, bias: Tensor | None = None
+    xp: Any,
+    x: Tensor,
+    weight: Tensor,
+    h: Tensor,
+    c: Tensor,
+    /,
+    bias: Tensor | None = None,
+    weight_ih: Tensor | None = None,
+    bias_ih: Tensor | None = None,
 ) -> tuple[Tensor, Tensor]:
     """Go through sequences with a long short-term memory.
 
     Parameters
     ----------
-    x : what each input gives to the gates i, f, g, o, array of shape (L, N, 4 * H)
+    x : what each input gives to the gates i, f, g, o, array of shape (L, N, 4 * H); with `weight_ih` the inputs, array
+        of shape (L, N, inputs)
     weight : what the output before gives to them, array of shape (4 * H, H)
     h, c : output and memory to begin with, arrays of shape (N, H)
     bias : added to the gates, array of shape (4 * H,); none if None
+    weight_ih : what inputs give to the gates, array of shape (4 * H, inputs)
+    bias_ih : added to what the inputs give, as `bias`
 
     Returns
     -------
@@ -57,6 +69,7 @@ def lstm(
     >>> y.shape, c.shape
     ((3, 1, 1), (1, 1))
     """
+    x = _of_inputs(xp, lstm, x, weight_ih, bias_ih)
     _check(lstm, 4, x, weight, bias, h=h, c=c)
     outputs = []
     for of_input in xp.unstack(x):
@@ -65,6 +78,20 @@ def lstm(
         h = called(xp, sigmoid, o) * xp.tanh(c)
         outputs.append(h)
     return xp.stack(outputs), c
+
+
+def _of_inputs(xp: Any, op: Named, x: Any, weight_ih: Any, bias_ih: Any) -> Any:
+    """Return what inputs give to the gates.
+
+    Raises
+    ------
+    ValueError : for a bias of the inputs without a weight of theirs
+    """
+    if weight_ih is not None:
+        return called(xp, linear, x, weight_ih, bias_ih)
+    if bias_ih is not None:
+        raise ValueError(f"{op.__name__}: bias_ih is added to what weight_ih gives, which is None; give both")
+    return x
 
 
 def _check(op: Named, gates: int, x: Any, weight: Any, bias: Any, **states: Any) -> None:
@@ -143,12 +170,12 @@ def lstm_gradients(g, y, x, weight, h, c, bias):
     of_bias = None
     if bias is not None:
         of_bias = of_x.sum(axis=(0, 1))
-    return of_x, _of_weight(of_x, before), of_h, of_c, of_bias
+    return of_x, _of_weight(of_x, before), of_h, of_c, of_bias, None, None
 
 
 @lstm.def_kernel("numpy", gradients=lstm_gradients)
-def lstm_numpy(x, weight, h, c, /, bias=None):
-    if not _all_alike(x, weight, h, c, bias):
+def lstm_numpy(x, weight, h, c, /, bias=None, weight_ih=None, bias_ih=None):
+    if weight_ih is not None or bias_ih is not None or not _all_alike(x, weight, h, c, bias):
         return NotImplemented
     _check(lstm, 4, x, weight, bias, h=h, c=c)
     n, transposed = weight.shape[1], np.ascontiguousarray(weight.T)
@@ -166,18 +193,31 @@ def lstm_numpy(x, weight, h, c, /, bias=None):
     samples=lambda: [
         sample(draw(3, 2, 6), draw(6, 2), draw(2, 2), draw(6)),
         sample(draw(2, 1, 3), draw(3, 1), draw(1, 1)),
+        sample(draw(2, 2, 2), draw(3, 1), draw(2, 1), draw(3), draw(3, 2), draw(3)),
     ],
     real=True,
 )
-def gru(xp: Any, x: Tensor, weight: Tensor, h: Tensor, /, bias: Tensor | None = None) -> Tensor:
+def gru(
+    xp: Any,
+    x: Tensor,
+    weight: Tensor,
+    h: Tensor,
+    /,
+    bias: Tensor | None = None,
+    weight_ih: Tensor | None = None,
+    bias_ih: Tensor | None = None,
+) -> Tensor:
     """Go through sequences with gated recurrent units.
 
     Parameters
     ----------
-    x : what each input gives to the gates r, z, n, array of shape (L, N, 3 * H)
+    x : what each input gives to the gates r, z, n, array of shape (L, N, 3 * H); with `weight_ih` the inputs, array of
+        shape (L, N, inputs)
     weight : what the output before gives to them, array of shape (3 * H, H)
     h : output to begin with, array of shape (N, H)
     bias : added to what the output gives, array of shape (3 * H,); none if None
+    weight_ih : what inputs give to the gates, array of shape (3 * H, inputs)
+    bias_ih : added to what the inputs give, as `bias`
 
     Returns
     -------
@@ -198,6 +238,7 @@ def gru(xp: Any, x: Tensor, weight: Tensor, h: Tensor, /, bias: Tensor | None = 
     tensor([[[0.5000]],
             [[0.2500]]])
     """
+    x = _of_inputs(xp, gru, x, weight_ih, bias_ih)
     _check(gru, 3, x, weight, bias, h=h)
     outputs = []
     for of_input in xp.unstack(x):
@@ -231,12 +272,12 @@ def gru_gradients(g, y, x, weight, h, bias):
     of_bias = None
     if bias is not None:
         of_bias = of_kept.sum(axis=(0, 1))
-    return of_x, _of_weight(of_kept, before), of_h, of_bias
+    return of_x, _of_weight(of_kept, before), of_h, of_bias, None, None
 
 
 @gru.def_kernel("numpy", gradients=gru_gradients)
-def gru_numpy(x, weight, h, /, bias=None):
-    if not _all_alike(x, weight, h, bias):
+def gru_numpy(x, weight, h, /, bias=None, weight_ih=None, bias_ih=None):
+    if weight_ih is not None or bias_ih is not None or not _all_alike(x, weight, h, bias):
         return NotImplemented
     _check(gru, 3, x, weight, bias, h=h)
     n, transposed = weight.shape[1], np.ascontiguousarray(weight.T)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from dispatchkit.errors import NoImplementationError
@@ -136,13 +136,15 @@ def _outcome(predicted: Prediction) -> str:
 NO_ANSWER = ("NoImplementationError", "UnsupportedArgumentError")
 
 
-def predicted_steps(chain: Chain, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> Iterator[tuple[Step, str]]:
-    """Yield each step of a chain with its verdict on a call, nothing being called."""
+def predicted_steps(
+    operation: Overridable, steps: Iterable[Step], args: tuple[Any, ...], kwargs: Mapping[str, Any]
+) -> Iterator[tuple[Step, str]]:
+    """Yield each step of a chain, or of its first part, with its verdict on a call, nothing being called."""
     decided = False
-    for entry in chain:
+    for entry in steps:
         refused: list[str] = []
         if entry.rule is not None:
-            refused = entry.rule.refusal(args, kwargs, chain.operation.parameters)
+            refused = entry.rule.refusal(args, kwargs, operation.parameters)
         if not entry.answers:
             verdict = ""
         elif refused:

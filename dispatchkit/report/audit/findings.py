@@ -346,7 +346,8 @@ class Reach:
         there = any(step.rule is rule or rule in step.rivals for step in chain.handlers)
         for args, kwargs in _forms(rule, operation, given):
             blocker: Step | None = None
-            for entry, verdict in predicted_steps(chain, args, kwargs):
+            # Fallbacks come after all rules, and take long to make.
+            for entry, verdict in predicted_steps(operation, chain.declared, args, kwargs):
                 if not entry.answers:
                     continue
                 # Members of a handler's unions do not stand in each other's way. An ambiguity is found elsewhere.

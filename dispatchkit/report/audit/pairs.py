@@ -406,7 +406,7 @@ def _answers(
     chain = chains(operation, key)
     bodies: list[str] = []
     at_run_time = True
-    for entry, verdict in predicted_steps(chain, args, kwargs):
+    for entry, verdict in predicted_steps(operation, chain, args, kwargs):
         if not entry.answers:
             declined.append(f"{type_name(entry.cls)}: {entry.text}")
             continue

@@ -11,7 +11,7 @@ from dispatchkit.protocol.observers import UNSEEN, CallEvent, here
 from dispatchkit.protocol.overridable import Overridable
 from dispatchkit.protocol.parameters import Layout
 from dispatchkit.protocol.prediction.stand_in import layout_of
-from dispatchkit.report.record.call import layout_read, supplies_layout
+from dispatchkit.report.record.call import NUMBERS, layout_read, supplies_layout
 from dispatchkit.testing.calls import Arguments
 
 
@@ -61,7 +61,10 @@ class Flow:
         here.call = UNSEEN  # a property of a type's own may make calls, for the record alone
         try:
             placed: list[Placed] = []
-            arguments = operation.parameters.replace(call.args, call.kwargs, self._replacing(operation, placed))
+            if not call.kwargs and len(call.args) == operation.parameters.positional == len(call.began[1]):
+                arguments: Arguments = self._by_place(call, operation, placed), {}
+            else:
+                arguments = operation.parameters.replace(call.args, call.kwargs, self._replacing(operation, placed))
             if not structured and not any(each.source is not None for each in placed):
                 return
             self.arguments[call] = arguments
@@ -71,6 +74,24 @@ class Flow:
                 self._link(member, call, place)
         finally:
             here.call = call.outer
+
+    def _by_place(self, call: CallEvent, operation: Overridable, placed: list[Placed]) -> tuple[Any, ...]:
+        """Return the arguments of a call that were all by place and all noted when it began, as `_replacing` does."""
+        types, given = operation.protocol.types, self._given
+        _, classes, layouts, *_ = call.began
+        arguments = []
+        for value, cls, (shape, dtype) in zip(call.args, classes, layouts, strict=True):
+            if cls in NUMBERS or not (cls is types.base or types.participates(cls) or types.wrapped_always(cls)):
+                arguments.append(value)
+                continue
+            source, member = None, 0
+            known = given.get(id(value))
+            if known is not None and known[0]() is value:
+                _, source, member = known
+            each = Placed(cls, Layout(shape, dtype), source, member)
+            placed.append(each)
+            arguments.append(each)
+        return tuple(arguments)
 
     def _replacing(self, operation: Overridable, placed: list[Placed]) -> Callable[[str, Any], Any]:
         """Return what puts a `Placed` in the place of an array, and on a list."""

@@ -101,6 +101,15 @@ class StructuredTensor(ArrayMethods):
         """
         return decline(f"{type(self).__name__} holds no elements")
 
+    def fits(self, other: Any) -> bool:
+        """Return whether another matrix of this class has the shape of this one, by the quickest way to find out.
+
+        Parameters
+        ----------
+        other : a matrix of this class
+        """
+        return bool(self.shape == other.shape)
+
     def restricted(self, x: Tensor) -> Any:
         """Return the elements of a tensor of shape (..., M, N) in the places where this structure has its own.
 
@@ -592,6 +601,6 @@ def implement_pairs(cls: type[StructuredTensor]) -> None:
 
 def zip_pair(function: Any, x1: StructuredTensor, x2: StructuredTensor, /) -> Any:
     """Return an elementwise function of two matrices of one structure."""
-    if not same_size(function.__name__, x1, x2):
+    if not (x1.fits(x2) or same_size(function.__name__, x1, x2)):
         return decline("a matrix with an axis of length 1 broadcasts over all elements")
     return x1.zip_elements(x2, function)

@@ -73,13 +73,17 @@ class DiagonalTensor(StructuredTensor):
 
     def map_elements(self, function: Callable[[Any], Any]) -> DiagonalTensor:
         """Return the matrix with a function applied to the diagonal."""
-        return DiagonalTensor(function(self.values))
+        return _diagonal(function(self.values))
 
     map_batch = map_elements
 
     def zip_elements(self, other: DiagonalTensor, function: Callable[[Any, Any], Any]) -> DiagonalTensor:
         """Return a function of two diagonals."""
-        return DiagonalTensor(function(self.values, other.values))
+        return _diagonal(function(self.values, other.values))
+
+    def fits(self, other: DiagonalTensor) -> bool:
+        """Return whether another matrix has the shape of this one."""
+        return self.values.shape == other.values.shape
 
     def restricted(self, x: Tensor) -> DiagonalTensor:
         """Return the diagonal of a tensor."""
@@ -123,8 +127,7 @@ class DiagonalTensor(StructuredTensor):
         values = array_of(self.values)
         if values is None or values.shape != x.shape or x.ndim != 1 or values.dtype != x.dtype:
             return None
-        product: np.ndarray = values * x
-        return product
+        return values * x
 
     array_times = times_array
 
@@ -135,8 +138,7 @@ class DiagonalTensor(StructuredTensor):
             return None
         if x.dtype.kind not in "fc" or not is_nonzero_array(values):
             return None
-        quotient: np.ndarray = x / values
-        return quotient
+        return x / values
 
     def principal(self, start: int, stop: int) -> DiagonalTensor:
         """Return the matrix of some of the rows and columns."""
@@ -145,6 +147,13 @@ class DiagonalTensor(StructuredTensor):
     @summarised
     def __repr__(self) -> str:
         return f"DiagonalTensor({repr(self.values).removeprefix('tensor(')}"
+
+
+def _diagonal(values: Any) -> DiagonalTensor:
+    """Return a matrix of what is known to be a tensor with an axis."""
+    matrix = object.__new__(DiagonalTensor)
+    matrix.values = values
+    return matrix
 
 
 implement_pairs(DiagonalTensor)

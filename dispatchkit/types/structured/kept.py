@@ -26,16 +26,33 @@ def kept(owner: Any, name: str, arrays: Sequence[np.ndarray], compute: Callable[
     arrays : what it is computed from, and the arguments of `compute`
     compute : called where nothing is kept, or for other numbers; what it raises comes through, and nothing is kept then
     """
-    results = vars(owner).setdefault(KEPT, {})
+    results = vars(owner).get(KEPT)
+    if results is None:
+        results = vars(owner)[KEPT] = {}
     found = results.get(name)
     if found is not None:
         copies, result = found
         if len(copies) == len(arrays) and all(map(_same, copies, arrays)):
             return result
     result = compute(*arrays)
-    results[name] = tuple([array.copy() for array in arrays]), result
+    results[name] = [_copy_of(array) for array in arrays], result
     return result
 
 
-def _same(x: np.ndarray, y: np.ndarray) -> bool:
-    return x.shape == y.shape and x.dtype == y.dtype and not np.count_nonzero(x != y)
+# Bytes of which a copy as such takes less time to make and to compare than an array.
+FEW_BYTES = 10_000
+
+
+def _copy_of(x: np.ndarray) -> tuple[tuple[int, ...], np.dtype, bytes | np.ndarray]:
+    if x.nbytes <= FEW_BYTES:
+        return x.shape, x.dtype, x.tobytes()
+    return x.shape, x.dtype, x.copy()
+
+
+def _same(copy: tuple[tuple[int, ...], np.dtype, Any], x: np.ndarray) -> bool:
+    shape, dtype, numbers = copy
+    if x.shape != shape or x.dtype != dtype:
+        return False
+    if type(numbers) is bytes:
+        return x.tobytes() == numbers
+    return not np.count_nonzero(x != numbers)

@@ -138,8 +138,7 @@ class PermutationTensor(StructuredTensor):
         permutation = array_of(self.permutation)
         if permutation is None or permutation.shape != x.shape or x.ndim != 1 or x.dtype != self.dtype:
             return None
-        permuted: np.ndarray = x[permutation]
-        return permuted
+        return x[permutation]
 
     def array_times(self, x: np.ndarray) -> np.ndarray | None:
         """Return a vector with its elements permuted back."""
@@ -147,8 +146,7 @@ class PermutationTensor(StructuredTensor):
         if permutation is None or permutation.shape != x.shape or x.ndim != 1 or x.dtype != self.dtype:
             return None
         if x.size > MANY:
-            permuted: np.ndarray = x[kept(self, "inverse", (permutation,), _inverse)]
-            return permuted
+            return x[kept(self, "inverse", (permutation,), _inverse)]
         result = np.empty(x.shape, x.dtype)
         result[permutation] = x
         return result
@@ -275,7 +273,11 @@ def inv_permutation(x: PermutationTensor, /) -> PermutationTensor:
 
 @implements(linalg.det)
 def det_permutation(x: PermutationTensor, /) -> Tensor:
-    """Return the determinants, by the number of cycles."""
+    """Return the determinants: -1 for an odd number of exchanges."""
+    dtype = floating(ops.zeros((), dtype=x.dtype)).dtype
+    permutation = array_of(x.permutation)
+    if permutation is not None and permutation.ndim == 1 and permutation.size > MANY_TO_FOLLOW:
+        return ops.asarray(1 - 2 * _exchanges(permutation), dtype=dtype)
     n = x.shape[-1]
     places, then = ops.arange(n), x.permutation
     # The least place that is reached in 1, 2, 4, ... steps: in the end that of the whole cycle.
@@ -284,7 +286,29 @@ def det_permutation(x: PermutationTensor, /) -> Tensor:
         least = ops.minimum(least, ops.take_along_axis(least, then, axis=-1))
         then = ops.take_along_axis(then, then, axis=-1)
     cycles = ops.sum(least == places, axis=-1)
-    return 1 - 2 * ops.astype((n - cycles) % 2, floating(ops.zeros((), dtype=x.dtype)).dtype)
+    return 1 - 2 * ops.astype((n - cycles) % 2, dtype)
+
+
+MANY_TO_FOLLOW = 30_000  # elements, which outgrow the caches: to follow cycles then waits for the memory at each step
+
+
+def _exchanges(permutation: np.ndarray) -> int:
+    """Return the number of exchanges that sort a permutation, 0 or 1 as it is even or odd.
+
+    It is sorted digit by digit, each a stable partition that passes zeros over the ones before them: memory is read in
+    order.
+    """
+    odd = 0
+    order = permutation
+    if order.size < 2**31:
+        order = order.astype(np.int32)
+    for digit in range((order.size - 1).bit_length()):
+        digits = (order >> digit & 1).astype(np.bool_)
+        # Reading by places takes a fifth of the time that reading by booleans takes.
+        zeros, ones = np.flatnonzero(~digits), np.flatnonzero(digits)
+        odd ^= (int(np.count_nonzero(zeros & 1)) - zeros.size * (zeros.size - 1) // 2) & 1
+        order = np.concatenate([order[zeros], order[ones]])
+    return odd
 
 
 @implements(linalg.slogdet)

@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 
 import dispatchkit as dk
+from dispatchkit.accelerator import core
 from dispatchkit.declare.compiled.template import text_of
 from dispatchkit.declare.kernels import has_own_flow
 from dispatchkit.declare.operation import DeclaredOperation
@@ -53,7 +54,12 @@ def test_a_function_and_what_computes_its_calls_say_the_one_sentence_once(entry:
 def test_the_lines_of_a_compiled_function_are_those_of_its_text() -> None:
     dk.mean(dk.asarray([1.0, 3.0]))
     file = dk.mean.__code__.co_filename  # type: ignore[attr-defined]
-    assert "".join(linecache.getlines(file)) == text_of(dk.mean)
+    lines, text = linecache.getlines(file), text_of(dk.mean)
+    if core is None:
+        assert "".join(lines) == text
+    else:  # adds lines of its own
+        left = iter([line.strip() for line in lines])
+        assert all(line.strip() in left for line in text.splitlines())
 
 
 def test_nothing_is_compiled_before_it_is_called() -> None:

@@ -13,6 +13,7 @@ from . import (
     kernels,
     layers,
     libraries,
+    mechanisms,
     memory,
     mlp,
     modules,
@@ -28,6 +29,7 @@ from .harness import Effort, Row, Unavailable, measure, same_results, versions
 
 ROWS = [
     *overrides.ROWS,
+    *mechanisms.ROWS,
     *tensors.ROWS,
     *modules.ROWS,
     *mlp.ROWS,

@@ -1,7 +1,7 @@
 """A training step of networks made of layers: a small convolutional one, and one of linear layers.
 
 Both sides start from the same numbers in float64 and compute the same: forward, cross-entropy, backward, gradient
-descent by the library's own optimiser.
+descent by the library's own optimiser. Over PyTorch's arrays there are recurrent layers, too, all in float32.
 """
 
 from collections.abc import Callable
@@ -95,6 +95,50 @@ def sides(make: Callable[..., list[Any]], shape: tuple[int, ...], *sizes: int) -
     return one, other
 
 
+def last_output(library: Any, layer: str) -> Any:
+    """Give a module of a recurrent layer, which classifies sequences by their last output."""
+
+    class Net(library.nn.Module):  # type: ignore[misc]  # of either library
+        def __init__(self) -> None:
+            super().__init__()
+            self.layer, self.head = getattr(library.nn, layer)(64, 64), library.nn.Linear(64, 10)
+
+        def forward(self, x: Any) -> Any:
+            return self.head(self.layer(x)[0][-1])
+
+    return Net()
+
+
+def over_pytorch(make: Callable[[Any, Any], Any], shape: tuple[int, ...], batch: int) -> tuple[Side, Side]:
+    """Return the steps of both libraries on PyTorch's arrays, in single precision as such networks are trained."""
+    torch = pytorch()
+    rng = np.random.default_rng(0)
+    x, target = torch.tensor(rng.standard_normal(shape)).float(), torch.tensor(rng.integers(10, size=batch))
+    theirs = make(torch, torch.relu).float()
+    ours = make(dk, dk.relu).to(like=dk.asarray(x)).float()
+    for p, q in zip(ours.parameters(), theirs.parameters(), strict=True):
+        q.data.copy_(p.detach().array)
+    sides = []
+    for library, net, data in ((dk, ours, (dk.asarray(x), dk.asarray(target))), (torch, theirs, (x, target))):
+        optimiser = library.optim.Adam(net.parameters(), lr=0.0)  # the same step each time
+        step = stepping(net, optimiser, library.nn.functional.cross_entropy, *data)
+        sides.append(Side("step()", {"step": lambda step=step: round(step()[0].item(), 4)}))
+    return sides[0], sides[1]
+
+
+def of_recurrent(layer: str) -> Row:
+    build = partial(over_pytorch, lambda library, _: last_output(library, layer), (32, 16, 64), 16)
+    return Row("layers", f"{layer} step 32×16×64 over PyTorch's arrays", "PyTorch", 1.3, build)
+
+
+def of_layers(work: str, layers: Callable[..., list[Any]], shape: tuple[int, ...], *sizes: int) -> Row:
+    def make(library: Any, relu: Any) -> Any:
+        return network(library, relu, layers(library.nn, *sizes))
+
+    build = partial(over_pytorch, make, shape, shape[0])
+    return Row("layers", f"{work} over PyTorch's arrays", "PyTorch", 1.3, build)
+
+
 def of_perceptron(batch: int, *widths: int) -> Row:
     name = "×".join(map(str, (batch, *widths)))
     build = partial(sides, perceptron, (batch, widths[0]), *widths)
@@ -105,4 +149,8 @@ ROWS = [
     Row("layers", "conv net step 64×28×28", "PyTorch", 1.3, partial(sides, convolutional, (64, 1, 28, 28), 28)),
     Row("layers", "conv net step 64×8×8", "PyTorch", 1.3, partial(sides, convolutional, (64, 1, 8, 8), 8)),
     *(of_perceptron(*size) for size in (SMALL, MIDDLE, LARGE)),
+    *map(of_recurrent, ("LSTM", "GRU")),
+    of_layers("MLP step 32×64×32×10", perceptron, (32, 64), 64, 32, 10),
+    of_layers("MLP step 64×784×256×10", perceptron, (64, 784), 784, 256, 10),
+    of_layers("conv net step 64×28×28", convolutional, (64, 1, 28, 28), 28),
 ]

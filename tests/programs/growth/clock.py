@@ -2,17 +2,55 @@
 
 from __future__ import annotations
 
+import ctypes
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from time import process_time
 
-__all__ = ["ALLOWED", "Slope", "exponent", "least_seconds", "slope"]
+__all__ = ["ALLOWED", "Allowance", "Slope", "exponent", "keep_memory", "least_seconds", "slope"]
 
 # What an exponent may be above theory: logarithms, caches that are outgrown, and noise.
 ALLOWED = 0.15
 BUDGET, LONGEST, ROUNDS = 0.01, 0.2, 3  # seconds of repeats, and of the last call that is tried
 Make = Callable[[int], Callable[[], object]]
+NO_LIMIT = math.inf
+
+
+def keep_memory() -> None:
+    """Let the C library keep what is freed: else every large array is memory anew, which the kernel fills with zeros.
+
+    That would take more time than most operations do, from some size on. Elsewhere than on Linux nothing is changed.
+    """
+    trim_threshold, mmap_threshold = -1, -3  # the numbers of malloc.h
+    try:
+        mallopt = ctypes.CDLL(None).mallopt
+    except (AttributeError, OSError, TypeError):
+        return
+    for parameter in (trim_threshold, mmap_threshold):
+        mallopt(parameter, 1 << 30)
+
+
+class Allowance:
+    """Seconds of the processor for several subjects, in turn: what one leaves over is the next ones'.
+
+    Parameters
+    ----------
+    seconds : for all of them
+    subjects : how many there are
+    """
+
+    def __init__(self, seconds: float, subjects: int) -> None:
+        self.seconds, self.subjects = seconds, subjects
+
+    @contextmanager
+    def share(self, most: float = NO_LIMIT) -> Iterator[float]:
+        """Enter a block of one subject, whose share in seconds this gives, at most so many."""
+        start = process_time()
+        yield min(most, max(self.seconds, 0.0) / max(self.subjects, 1))
+        self.seconds -= process_time() - start
+        self.subjects -= 1
 
 
 @dataclass(frozen=True)
@@ -59,7 +97,13 @@ def exponent(make: Make, sizes: Sequence[int]) -> float:
     return math.log(last[1] / before[1]) / math.log(last[0] / before[0])
 
 
-def slope(make: Make, sizes: Sequence[int], expected: Callable[[int, int], float], longest: float) -> Slope | None:
+def slope(
+    make: Make,
+    sizes: Sequence[int],
+    expected: Callable[[int, int], float],
+    longest: float,
+    most: float = NO_LIMIT,
+) -> Slope | None:
     """Return the exponent between the largest size that a call is not too slow for, and one of at most a tenth.
 
     It is measured by turns again, a few times, while it is above what is expected.
@@ -70,6 +114,7 @@ def slope(make: Make, sizes: Sequence[int], expected: Callable[[int, int], float
     sizes : in order; each is tried only if the call will probably not take longer than `longest`
     expected : returns what the exponent between two sizes may be
     longest : seconds of a call, and of all calls of a size
+    most : seconds of the processor, after which nothing is begun anew
 
     Returns
     -------
@@ -78,8 +123,9 @@ def slope(make: Make, sizes: Sequence[int], expected: Callable[[int, int], float
     """
     works: list[Callable[[], object]] = []
     times: list[float] = []
+    start = process_time()
     for n in sizes:
-        if times and _foreseen(sizes, times) > longest:
+        if times and (_foreseen(sizes, times) > longest or process_time() - start > most / 2):
             break
         works.append(make(n))
         times.append(least_seconds(works[-1], longest / 20))
@@ -90,7 +136,7 @@ def slope(make: Make, sizes: Sequence[int], expected: Callable[[int, int], float
     smaller, larger = sizes[first], sizes[last]
     for _ in range(2 * ROUNDS):
         found = math.log(times[last] / times[first]) / math.log(larger / smaller)
-        if found <= expected(smaller, larger):
+        if found <= expected(smaller, larger) or process_time() - start > most:
             break
         for place in (first, last):
             times[place] = min(times[place], least_seconds(works[place], longest / 5))

@@ -11,13 +11,15 @@ import numpy as np
 import dispatchkit as dk
 from dispatchkit import types
 
-from .clock import ALLOWED, exponent
+from .clock import ALLOWED, NO_LIMIT, Allowance, slope
 
 __all__ = ["SERIES", "lines"]
 
 Work = Callable[[], object]
-MANY = (250, 1_000, 8_000)
-FEW = (25, 100, 600)
+# As many as the time allows: the exponent is that between the largest number and a tenth of it.
+MANY = (125, 250, 500, 1_000, 2_000, 4_000, 8_000, 16_000)
+FEW = (10, 20, 40, 80, 160, 320, 640, 1_280)
+LONGEST = 0.6  # seconds of a call
 
 
 class Passing(dk.TensorFunctionMode):
@@ -40,6 +42,33 @@ def branches_that_end_at_leaves(n: int) -> Work:
     return lambda: dk.autograd.grad(dk.concat([x * x for x in leaves]).sum(), leaves)
 
 
+def uses_of_one_tensor(n: int) -> Work:
+    x = dk.tensor([1.0, 2.0], requires_grad=True)
+    return lambda: dk.autograd.grad(sum((x * 2.0 for _ in range(n)), 0.0).sum(), x)
+
+
+def changes_of_views(n: int) -> Work:
+    def work() -> None:
+        y = dk.tensor([1.0, 2.0], requires_grad=True) * 1.0
+        for _ in range(n):
+            y[:1] += 1.0
+        y.sum().backward()
+
+    return work
+
+
+def parameters_of_an_optimiser(n: int) -> Work:
+    parameters = [dk.tensor([1.0, 2.0], requires_grad=True) for _ in range(n)]
+    for parameter in parameters:
+        parameter.grad = dk.ones(2)
+    return dk.optim.Adam(parameters).step
+
+
+def leaves_of_a_tree(n: int) -> Work:
+    tree = {f"{i}": dk.ones(2) for i in range(n)}
+    return lambda: dk.func.grad(lambda leaves: dk.sum(dk.concat(list(leaves.values()))))(tree)
+
+
 def operands_of_concat(n: int) -> Work:
     parts = [dk.ones(2)] * n
     return lambda: dk.concat(parts)
@@ -60,6 +89,41 @@ def types_with_a_rule(n: int) -> Work:
                 dk.register_type(cls)
                 dk.implements(dk.add, cls)(lambda x1, x2: x1)
                 x + x  # a known call after each registration
+
+    return work
+
+
+def rules_of_a_type(n: int) -> Work:
+    x = types.DiagonalTensor(np.ones(2))
+
+    def same(x: Any) -> Any:
+        return x
+
+    def work() -> None:
+        with dk.local_registrations():
+            for _ in range(n):
+                function = dk.overridable(lambda x: None)
+                dk.implements(function, types.DiagonalTensor)(same)
+                function(x)
+
+    return work
+
+
+def conversions_of_types(n: int) -> Work:
+    x = types.DiagonalTensor(np.ones(2))
+
+    def work() -> None:
+        with dk.local_registrations():
+            for _ in range(n):
+                cls: Any = type("Other", (), {"shape": (), "dtype": np.dtype(float)})
+                dk.register_type(cls, fallback=dk.fallback.convert)
+
+                def converted(_: Any) -> Any:
+                    return x
+
+                converted.__annotations__ = {"_": cls, "return": types.DiagonalTensor}
+                dk.converts()(converted)
+                dk.linalg.inv(cls())
 
     return work
 
@@ -102,6 +166,11 @@ class Box(dk.ArrayMethods):
         self.data = data
 
 
+def keys_of_metadata(n: int) -> Work:
+    x = types.MetadataTensor(np.ones(2), {f"{i}": i for i in range(n)})
+    return lambda: x + x
+
+
 def fields_of_a_type(n: int) -> Work:
     names = tuple(f"f{i}" for i in range(n))
 
@@ -127,27 +196,73 @@ def eigenvalues_of_blocks(n: int) -> Work:
     return lambda: dk.linalg.eigvalsh(x)
 
 
+def objects_of_python(n: int) -> Work:
+    """Return work on so many objects that needs no library: the caches that they outgrow are the same ones."""
+
+    def work() -> None:
+        held = [Plain(i) for i in range(n)]
+        for each in held[:: -1 if n % 2 else 1]:
+            each.value += len(held[each.value * 7 % n].arrays)
+
+    return work
+
+
+class Plain:
+    def __init__(self, value: int) -> None:
+        self.value, self.arrays = value, [np.ones(2)]
+
+
 SERIES: dict[str, tuple[Callable[[int], Work], tuple[int, ...]]] = {
     "nodes of a chain, forward and backward": (nodes_of_a_chain, MANY),
     "branches that end at leaves, backward": (branches_that_end_at_leaves, MANY),
+    "uses of one tensor, backward": (uses_of_one_tensor, MANY),
+    "changes of a view in place, backward": (changes_of_views, FEW),
+    "leaves of a dictionary, differentiated": (leaves_of_a_tree, MANY),
+    "parameters of an optimiser": (parameters_of_an_optimiser, MANY),
     "operands of `concat`": (operands_of_concat, MANY),
     "quantities in `concat`": (operands_of_a_type, MANY),
     "types with a rule, each registered before a call": (types_with_a_rule, FEW),
+    "functions with a rule of one type, each called": (rules_of_a_type, FEW),
+    "types with a conversion, each called": (conversions_of_types, FEW),
     "registered types, and as many calls": (known_calls_with_many_types, FEW),
-    "modes inside each other, and a call": (modes_inside_each_other, (5, 15, 90)),
-    "wrappers around each other": (wrappers_around_each_other, (5, 10, 20)),
-    "fields of a type, differentiated": (fields_of_a_type, (10, 40, 160)),
+    "modes inside each other, and a call": (modes_inside_each_other, (5, 10, 20, 40, 80)),
+    "wrappers around each other": (wrappers_around_each_other, (2, 5, 10, 20)),
+    "fields of a type, differentiated": (fields_of_a_type, (10, 20, 40, 80, 160, 320)),
+    "keys of metadata": (keys_of_metadata, MANY),
     "blocks on a diagonal": (blocks_on_a_diagonal, MANY),
     "blocks on a diagonal, eigenvalues": (eigenvalues_of_blocks, MANY),
 }
 
 
-def lines(wanted: Callable[[str], bool]) -> Iterator[str]:
-    """Yield a line for each number of things."""
-    yield "| number of | exponent | theory | |"
-    yield "| --- | --- | --- | --- |"
-    for name, (make, sizes) in SERIES.items():
-        if wanted(name):
-            found = exponent(make, sizes)
-            mark = "above" if found > 1 + ALLOWED else ""
-            yield f"| {name} | {found:.2f} | 1 | {mark} |"
+def lines(wanted: Callable[[str], bool], seconds: float) -> Iterator[str]:
+    """Yield a line for each number of things.
+
+    Parameters
+    ----------
+    wanted : returns whether one is to be measured
+    seconds : of the processor for all of them
+    """
+    plain: dict[tuple[int, int], float] = {}
+
+    def expected(smaller: int, larger: int) -> float:
+        if (smaller, larger) not in plain:
+            found = slope(objects_of_python, (smaller, larger), lambda *_: 1.0, LONGEST)
+            plain[smaller, larger] = max(1.0, NO_LIMIT if found is None else found.exponent)
+        return plain[smaller, larger] + ALLOWED
+
+    yield "| number of | from | to | exponent | theory | |"
+    yield "| --- | --- | --- | --- | --- | --- |"
+    chosen = {name: series for name, series in SERIES.items() if wanted(name)}
+    allowance = Allowance(seconds, len(chosen))
+    for name, (make, sizes) in chosen.items():
+        with allowance.share() as share:
+            found = slope(make, sizes, expected, min(LONGEST, share / 8), share)
+        if found is None:
+            continue
+        mark = ""
+        if found.exponent > expected(found.smaller, found.larger):
+            mark = "above"
+        numbers = f"{found.smaller:,} | {found.larger:,}"
+        yield f"| {name} | {numbers} | {found.exponent:.2f} | 1 | {mark} |"
+    yield ""
+    yield f"Objects of Python: {expected(1_000, 16_000) - ALLOWED:.2f} from 1,000 of them to 16,000."

@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 
 import dispatchkit as dk
 from dispatchkit.types import DiagonalTensor, PermutationTensor, ScalarTensor
+from dispatchkit.types.structured import permutation
 from tests.types.structured.support import conforms, same
 
 
@@ -18,11 +19,25 @@ def test_it_gives_what_the_dense_matrix_gives() -> None:
     conforms(lambda: [PermutationTensor([2, 0, 1]), PermutationTensor([[0, 1], [1, 0]], dtype=np.float32)])
 
 
-@pytest.mark.parametrize("permutation", list(itertools.permutations(range(4))))
-def test_the_sign_of_the_determinant_is_that_of_the_cycles(permutation: tuple[int, ...]) -> None:
-    p = PermutationTensor(permutation)
+@pytest.mark.parametrize("order", list(itertools.permutations(range(4))))
+def test_the_sign_of_the_determinant_is_that_of_the_cycles(order: tuple[int, ...]) -> None:
+    p = PermutationTensor(order)
     assert dk.linalg.det(p).item() == pytest.approx(np.linalg.det(p.to_dense().numpy()))
     assert dk.linalg.slogdet(p).sign.item() == dk.linalg.det(p).item()
+
+
+def test_the_sign_of_a_permutation_that_outgrows_the_caches_is_that_of_its_exchanges(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(permutation, "MANY_TO_FOLLOW", 0)
+    for order in itertools.permutations(range(5)):
+        wanted = np.linalg.det(np.eye(5)[list(order)])
+        assert dk.linalg.det(PermutationTensor(order)).item() == pytest.approx(wanted)
+    exchanged = np.arange(100_001)[::-1]  # by 50,000 exchanges
+    assert dk.linalg.slogdet(PermutationTensor(exchanged, dtype=np.float32)).sign.item() == 1.0
+    exchanged[[0, 1]] = exchanged[[1, 0]]
+    found = dk.linalg.det(PermutationTensor(exchanged, dtype=np.float32))
+    assert (found.item(), found.dtype, found.shape) == (-1.0, np.float32, ())
 
 
 @settings(max_examples=30)

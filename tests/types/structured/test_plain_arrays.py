@@ -78,6 +78,19 @@ def test_the_other_side_of_a_triangle_is_never_read(upper: bool) -> None:
     npt.assert_array_equal((0.0 * t + t).to_dense().numpy(), dense)
 
 
+@pytest.mark.parametrize("n", [5, 400])
+@pytest.mark.parametrize("values", [[1.0, -2.0], [1.0, np.nan], [1.0, 2j], [3.0, 1e-320]], ids=str)
+def test_a_diagonal_is_singular_if_a_number_on_it_is_zero(n: int, values: list[complex]) -> None:
+    diagonal = np.resize(np.array(values), n)
+    right = np.linspace(1.0, 2.0, n).astype(diagonal.dtype)
+    with np.errstate(over="ignore"):
+        npt.assert_array_equal(dk.linalg.solve(DiagonalTensor(diagonal), dk.asarray(right)).numpy(), right / diagonal)
+    for zero in (0.0, -0.0):
+        diagonal[n // 2] = zero
+        with pytest.raises(np.linalg.LinAlgError, match="a DiagonalTensor with 0 on its diagonal"):
+            dk.linalg.solve(DiagonalTensor(diagonal), dk.asarray(right))
+
+
 def test_a_permutation_and_its_inverse_move_vectors_back_and_forth() -> None:
     order, v = RNG.permutation(N), RNG.normal(size=N)
     p, dense = PermutationTensor(order), np.eye(N)[order]

@@ -4,14 +4,24 @@ Written by ``nox -s generated`` from the table; do not edit.
 """
 
 # mypy: disable-error-code="misc, no-redef, override"
+from dispatchkit.as_torch.nn.utils import clip_grad as clip_grad
+from dispatchkit.as_torch.nn.utils import convert_parameters as convert_parameters
 from dispatchkit.as_torch.nn.utils import parametrizations as parametrizations
 from dispatchkit.as_torch.nn.utils import parametrize as parametrize
 from dispatchkit.as_torch.nn.utils import rnn as rnn
-from dispatchkit.nn.utils import clip_grad_norm_ as clip_grad_norm_
-from dispatchkit.nn.utils import clip_grad_value_ as clip_grad_value_
 from dispatchkit.nn.utils import parameters_to_vector as parameters_to_vector
 from dispatchkit.nn.utils import vector_to_parameters as vector_to_parameters
 from typing import Any
+
+clip_grad_norm: Any
+
+clip_grad_norm_: Any
+
+clip_grad_value_: Any
+
+clip_grads_with_norm_: Any
+
+get_total_norm: Any
 
 remove_spectral_norm: Any
 

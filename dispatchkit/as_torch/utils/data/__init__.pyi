@@ -6,6 +6,7 @@ Written by ``nox -s generated`` from the table; do not edit.
 # mypy: disable-error-code="misc, no-redef, override"
 from dispatchkit.as_torch.utils.data import dataloader as dataloader
 from dispatchkit.as_torch.utils.data import dataset as dataset
+from dispatchkit.as_torch.utils.data import distributed as distributed
 from dispatchkit.as_torch.utils.data import sampler as sampler
 from dispatchkit.data import BatchSampler as BatchSampler
 from dispatchkit.data import ConcatDataset as ConcatDataset
@@ -21,6 +22,9 @@ from dispatchkit.data import WeightedRandomSampler as WeightedRandomSampler
 from dispatchkit.data import default_collate as default_collate
 from dispatchkit.data import default_convert as default_convert
 from dispatchkit.data import random_split as random_split
+from typing import Any
 import dispatchkit.data
 
 class DataLoader(dispatchkit.data.DataLoader): ...
+
+DistributedSampler: Any

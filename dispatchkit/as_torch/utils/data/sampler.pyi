@@ -1,3 +1,7 @@
-"""`torch.utils.data.sampler` of PyTorch in terms of dispatchkit."""
+"""`torch.utils.data.sampler` of PyTorch in terms of dispatchkit.
 
+Written by ``nox -s generated`` from the table; do not edit.
+"""
+
+# mypy: disable-error-code="misc, no-redef, override"
 from dispatchkit.as_torch.utils.data import *

@@ -1,0 +1,8 @@
+"""`torch.autograd.gradcheck` of PyTorch in terms of dispatchkit.
+
+Written by ``nox -s generated`` from the table; do not edit.
+"""
+
+# mypy: disable-error-code="misc, no-redef, override"
+from dispatchkit.autograd import gradcheck as gradcheck
+from dispatchkit.autograd import gradgradcheck as gradgradcheck

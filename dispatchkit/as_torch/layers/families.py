@@ -1,0 +1,156 @@
+"""The classes that layers of one family derive from in PyTorch, which programs ask `isinstance` for and derive from."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from dispatchkit.as_torch.spelling import HOME, Module
+from dispatchkit.nn import normalization
+
+__all__ = ["FAMILIES"]
+
+RANKS = ("1d", "2d", "3d")
+# By the class of PyTorch, the layers that derive from it there; those that learn their sizes at the first call do, too.
+MEMBERS: dict[str, tuple[str, ...]] = {
+    "_BatchNorm": (*(f"BatchNorm{rank}" for rank in RANKS), "SyncBatchNorm"),
+    "_InstanceNorm": tuple(f"InstanceNorm{rank}" for rank in RANKS),
+    "_ConvTransposeNd": tuple(f"ConvTranspose{rank}" for rank in RANKS),
+    "_DropoutNd": ("Dropout", *(f"Dropout{rank}" for rank in RANKS), "AlphaDropout", "FeatureAlphaDropout"),
+    **{
+        f"_{kind}Nd": tuple(f"{kind}{rank}" for rank in RANKS) for kind in ("MaxPool", "AvgPool", "LPPool", "MaxUnpool")
+    },
+    **{f"_Adaptive{kind}Nd": tuple(f"Adaptive{kind}{rank}" for rank in RANKS) for kind in ("AvgPool", "MaxPool")},
+    **{f"_{kind}Nd": tuple(f"{kind}{rank}" for rank in RANKS) for kind in ("ConstantPad", "ReflectionPad")},
+    **{f"_{kind}Nd": tuple(f"{kind}{rank}" for rank in RANKS) for kind in ("ReplicationPad", "CircularPad")},
+    "_WeightedLoss": (
+        *("BCELoss", "CrossEntropyLoss", "MultiLabelSoftMarginLoss", "MultiMarginLoss", "NLLLoss", "NLLLoss2d"),
+    ),
+    "RNNBase": ("GRU", "LSTM", "RNN"),
+    "RNNCellBase": ("GRUCell", "LSTMCell", "RNNCell"),
+}
+MEMBERS["_NormBase"] = (*MEMBERS["_BatchNorm"], *MEMBERS["_InstanceNorm"])
+MEMBERS["_ConvNd"] = (*(f"Conv{rank}" for rank in RANKS), *MEMBERS["_ConvTransposeNd"])
+MEMBERS["_ConstantPadNd"] += tuple(f"ZeroPad{rank}" for rank in RANKS)
+MEMBERS["_Loss"] = (
+    *MEMBERS["_WeightedLoss"],
+    *(
+        "BCEWithLogitsLoss",
+        "CosineEmbeddingLoss",
+        "CTCLoss",
+        "GaussianNLLLoss",
+        "HingeEmbeddingLoss",
+        "HuberLoss",
+        "KLDivLoss",
+        "L1Loss",
+    ),
+    *("MarginRankingLoss", "MSELoss", "MultiLabelMarginLoss", "PoissonNLLLoss", "SmoothL1Loss", "SoftMarginLoss"),
+    *("TripletMarginLoss", "TripletMarginWithDistanceLoss"),
+)
+
+
+class Family(type(Module)):  # type: ignore[misc]  # the metaclass of modules
+    """The metaclass of a class that layers count as instances of by their names, though they do not derive from it."""
+
+    members: frozenset[str]
+
+    def __instancecheck__(cls, instance: Any) -> bool:
+        return cls.__subclasscheck__(type(instance))
+
+    def __subclasscheck__(cls, subclass: type) -> bool:
+        if super().__subclasscheck__(subclass):
+            return True
+        members = vars(cls).get("members", frozenset())
+        homes = (f"{HOME}.nn", "dispatchkit.nn")
+        return any(
+            each.__name__.removeprefix("Lazy") in members and each.__module__ in homes for each in subclass.__mro__
+        )
+
+
+class Loss(Module):
+    """A loss of one's own: the reduction, as PyTorch's `_Loss` keeps it.
+
+    Parameters
+    ----------
+    size_average, reduce : deprecated in PyTorch; taken where they say nothing
+    reduction : ``"mean"``, ``"sum"`` or ``"none"``
+
+    Raises
+    ------
+    TypeError : for `size_average` or `reduce`
+    """
+
+    def __init__(self, size_average: Any = None, reduce: Any = None, reduction: str = "mean") -> None:
+        super().__init__()
+        if size_average is not None or reduce is not None:
+            raise TypeError(f"{type(self).__name__}: size_average and reduce are deprecated; write reduction=")
+        self.reduction = reduction
+
+
+class WeightedLoss(Loss):
+    """A loss of one's own with factors: the buffer `weight`, as PyTorch's `_WeightedLoss` keeps it.
+
+    Parameters
+    ----------
+    weight : the factors, or None
+    size_average, reduce, reduction : as of `Loss`
+    """
+
+    def __init__(
+        self, weight: Any = None, size_average: Any = None, reduce: Any = None, reduction: str = "mean"
+    ) -> None:
+        super().__init__(size_average, reduce, reduction)
+        self.register_buffer("weight", weight)
+
+
+class DropoutOfAny(Module):
+    """A dropout of one's own: the probability, as PyTorch's `_DropoutNd` keeps it.
+
+    Parameters
+    ----------
+    p : probability of an element to become zero, from 0 to 1
+    inplace : kept as an attribute
+
+    Raises
+    ------
+    ValueError : for a probability that is none
+    """
+
+    def __init__(self, p: float = 0.5, inplace: bool = False) -> None:
+        super().__init__()
+        if not 0.0 <= p <= 1.0:
+            raise ValueError(f"{type(self).__name__}: p must be a probability from 0 to 1, found {p}")
+        self.p, self.inplace = p, inplace
+
+
+# What classes of one's own derive from by the name in PyTorch; all others are modules without arguments.
+BASES: dict[str, tuple[type, ...]] = {
+    "_BatchNorm": (normalization.BatchNorm,),
+    "_InstanceNorm": (normalization.InstanceNorm,),
+    "_DropoutNd": (DropoutOfAny,),
+    "_Loss": (Loss,),
+    "_WeightedLoss": (WeightedLoss,),
+}
+
+
+# Families of families.
+WITHIN = {
+    "_BatchNorm": "_NormBase",
+    "_InstanceNorm": "_NormBase",
+    "_ConvTransposeNd": "_ConvNd",
+    "_WeightedLoss": "_Loss",
+}
+
+
+def _families() -> dict[str, Any]:
+    """Return the classes by their names in PyTorch."""
+    made: dict[str, Any] = {}
+    for name in sorted(MEMBERS, key=lambda name: name in WITHIN):
+        bases = BASES.get(name, (Module,))
+        if name in WITHIN:
+            bases = (*(base for base in bases if base is not Module), made[WITHIN[name]])
+        body = {"__module__": f"{HOME}.nn.modules", "members": frozenset(MEMBERS[name])}
+        made[name] = Family(name, bases, body)
+    return made
+
+
+FAMILIES = _families()

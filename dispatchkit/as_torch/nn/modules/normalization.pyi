@@ -1,0 +1,15 @@
+"""`torch.nn.modules.normalization` of PyTorch in terms of dispatchkit.
+
+Written by ``nox -s generated`` from the table; do not edit.
+"""
+
+# mypy: disable-error-code="misc, no-redef, override"
+from typing import Any
+
+GroupNorm: Any
+
+LayerNorm: Any
+
+LocalResponseNorm: Any
+
+RMSNorm: Any

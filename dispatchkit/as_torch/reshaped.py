@@ -1,0 +1,142 @@
+"""Methods of PyTorch's tensors that give their tensor another shape in place, and some that are no functions of it.
+
+A tensor gets the array, and the place in the graph, of a view of itself. Views that were made of it before keep theirs.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from typing import Any
+from weakref import ref
+
+import numpy as np
+
+from dispatchkit.as_torch.operators import in_place
+from dispatchkit.as_torch.spelling import FUNCTIONS, Tensor
+from dispatchkit.declare.namespace import tensor_namespace as xp
+from dispatchkit.graph.recording import is_grad_enabled
+
+__all__ = ["give_shapes_in_place"]
+
+Call = Callable[..., Any]
+SHAPES = ("as_strided", "squeeze", "swapaxes", "swapdims", "t", "transpose", "unsqueeze")
+
+
+# What a tensor is, and what stands in its place inside transformations is, but for its gradient.
+PARTS = ("array", "_node", "_memory", "value", "tangent", "level")
+
+
+def become(x: Any, y: Any) -> Any:
+    """Give a tensor what another is: its array, its memory and its place in the graph.
+
+    Parameters
+    ----------
+    x, y : the tensor, and a view of it, which nothing else has
+    """
+    before = x._memory
+    for name in PARTS:
+        if hasattr(type(x), name):
+            setattr(x, name, getattr(y, name))
+    memory = x._memory
+    if memory is not None and memory is not before:
+        memory.views.append(ref(x))
+    return x
+
+
+def in_another_shape(name: str, function: Call) -> Call:
+    """Return the method that gives its tensor the shape that a function gives a view of it."""
+
+    def method(self: Any, *args: Any, **kwargs: Any) -> Any:
+        is_leaf = self.requires_grad and self.is_leaf
+        if is_leaf and is_grad_enabled():
+            raise RuntimeError("a view of a leaf Variable that requires grad is being used in an in-place operation.")
+        view = function(self, *args, **kwargs)
+        if is_leaf:
+            view.requires_grad_()
+        return become(self, view)
+
+    method.__name__ = method.__qualname__ = f"{name}_"
+    method.__doc__ = f"Give the tensor the shape of the view that `{name}` is, and return it."
+    return method
+
+
+def resize_(self: Any, *size: Any, memory_format: Any = None) -> Any:
+    """Give the tensor other lengths of its axes, and return it: the first elements of its memory, then zeros.
+
+    Parameters
+    ----------
+    *size : the lengths, one by one or in a sequence
+    memory_format : which changes nothing here
+
+    Raises
+    ------
+    RuntimeError : if the tensor requires a gradient
+    """
+    lengths: Any = size
+    if len(size) == 1 and isinstance(size[0], (tuple, list)):
+        lengths = tuple(size[0])
+    if self.requires_grad:
+        raise RuntimeError("cannot resize variables that require grad")
+    elements, count = xp.ravel(self), math.prod(lengths)
+    if count > elements.shape[0]:
+        elements = xp.concat([elements, xp.zeros((count - elements.shape[0],), dtype=self.dtype)])
+    return become(self, xp.reshape(elements[:count], lengths).as_subclass(type(self)))
+
+
+def resize_as_(self: Any, the_template: Any, *, memory_format: Any = None) -> Any:
+    """Give the tensor the lengths of the axes of another: see `resize_`."""
+    return resize_(self, tuple(the_template.shape))
+
+
+def apply_(self: Any, callable: Call) -> Any:
+    """Set each element to what a function of numbers makes of it, one after the other, and return the tensor.
+
+    Raises
+    ------
+    RuntimeError : if the tensor requires a gradient
+    """
+    if self.requires_grad:
+        raise RuntimeError("Can't call apply_() on Variable that requires grad. Use var.detach().apply_() instead.")
+    elements = [callable(element) for element in self.detach().numpy().ravel().tolist()]
+    return self.copy_(xp.asarray(np.array(elements, dtype=str(self.dtype)).reshape(tuple(self.shape))))
+
+
+def adjoint(self: Any) -> Any:
+    """Return the conjugates, with the last two axes interchanged."""
+    return self.mH
+
+
+def where(self: Any, condition: Any, other: Any) -> Any:
+    """Return the elements where a condition holds, and those of another tensor, or a number, elsewhere."""
+    return FUNCTIONS["where"](condition, self, other)
+
+
+def polygamma(self: Any, n: int) -> Any:
+    """Return the derivative of order `n` of the digamma function."""
+    return FUNCTIONS["polygamma"](n, self)
+
+
+# Methods that are functions of another name, or whose first argument has another name there.
+BY_FUNCTION = {
+    "hardshrink": "nn.functional.hardshrink",
+    "lu": "lu",
+    "lu_solve": "lu_solve",
+    "multinomial": "multinomial",
+    "prelu": "nn.functional.prelu",
+    "triangular_solve": "triangular_solve",
+    "unsafe_split_with_sizes": "split_with_sizes",
+}
+METHODS = (adjoint, apply_, polygamma, resize_, resize_as_, where)
+
+
+def give_shapes_in_place() -> None:
+    """Give tensors these methods."""
+    for name in SHAPES:
+        setattr(Tensor, f"{name}_", in_another_shape(name, FUNCTIONS[name]))
+    for method in METHODS:
+        setattr(Tensor, method.__name__, method)
+    for name, path in BY_FUNCTION.items():
+        function: Any = FUNCTIONS[path]
+        setattr(Tensor, name, function.as_method)
+    setattr(Tensor, "polygamma_", in_place(Tensor, "polygamma", polygamma, None))  # noqa: B010  # which types do not know

@@ -1,0 +1,13 @@
+"""`torch.serialization` of PyTorch in terms of dispatchkit.
+
+Written by ``nox -s generated`` from the table; do not edit.
+"""
+
+# mypy: disable-error-code="misc, no-redef, override"
+from typing import Any
+
+add_safe_globals: Any
+
+load: Any
+
+save: Any

@@ -1,0 +1,221 @@
+"""Functions that PyTorch's programs call beside layers, where they take more there, or are old names of others."""
+
+from __future__ import annotations
+
+import functools
+import warnings
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Any
+
+from dispatchkit import autograd, func, nn
+from dispatchkit.as_torch.blocks import checkpoint
+from dispatchkit.as_torch.spelling import spelling_calls, spelling_results
+from dispatchkit.declare.namespace import tensor_namespace as xp
+from dispatchkit.graph.recording import no_grad
+
+__all__ = ["OF_PLACES", "deprecated_names"]
+
+Call = Callable[..., Any]
+# Functions of `nn.init` that PyTorch had without the underscore, and still has.
+ONCE_WITHOUT_UNDERSCORE = (
+    *("constant", "eye", "kaiming_normal", "kaiming_uniform", "normal", "orthogonal", "uniform", "xavier_normal"),
+    "xavier_uniform",
+)
+
+
+def grad(
+    outputs: Any,
+    inputs: Any,
+    grad_outputs: Any = None,
+    retain_graph: bool | None = None,
+    create_graph: bool = False,
+    only_inputs: bool = True,
+    allow_unused: bool | None = None,
+    is_grads_batched: bool = False,
+    materialize_grads: bool = False,
+) -> Any:
+    """Return the gradients of outputs by inputs: see `dispatchkit.autograd.grad`.
+
+    Parameters
+    ----------
+    only_inputs : deprecated; False is ignored, with a warning
+    """
+    if not only_inputs:
+        warnings.warn(
+            "only_inputs argument is deprecated and is ignored now (defaults to True). To accumulate gradient for "
+            "other parts of the graph, please use torch.autograd.backward.",
+            FutureWarning,
+            stacklevel=2,
+        )
+    return spelling_calls(autograd.grad)(
+        outputs, inputs, grad_outputs, retain_graph, create_graph, allow_unused, is_grads_batched, materialize_grads
+    )
+
+
+def jvp(function: Call, primals: Any, tangents: Any, *, strict: bool = False, has_aux: bool = False) -> Any:
+    """Return the outputs of a function and their derivatives along tangents: see `dispatchkit.func.jvp`.
+
+    Parameters
+    ----------
+    strict : whether an output that the arguments have no part in raises
+
+    Raises
+    ------
+    NotImplementedError : if `strict`
+    """
+    if strict:
+        raise NotImplementedError("jvp: strict=True is not there; outputs without a part of the arguments have zeros")
+    return spelling_calls(func.jvp)(function, primals, tangents, has_aux=has_aux)
+
+
+def clip_grad_norm_(
+    parameters: Any,
+    max_norm: float,
+    norm_type: float = 2.0,
+    error_if_nonfinite: bool = False,
+    foreach: bool | None = None,
+) -> Any:
+    """Scale gradients so that the norm of all has a bound: see `dispatchkit.nn.utils.clip_grad_norm_`.
+
+    Parameters
+    ----------
+    foreach : which changes nothing here
+    """
+    return spelling_results(nn.utils.clip_grad_norm_)(parameters, max_norm, norm_type, error_if_nonfinite)
+
+
+def clip_grad_value_(parameters: Any, clip_value: float, foreach: bool | None = None) -> None:
+    """Bound the elements of gradients: see `dispatchkit.nn.utils.clip_grad_value_`; `foreach` changes nothing here."""
+    nn.utils.clip_grad_value_(parameters, clip_value)
+
+
+def get_total_norm(
+    tensors: Any, norm_type: float = 2.0, error_if_nonfinite: bool = False, foreach: bool | None = None
+) -> Any:
+    """Return the norm of all tensors together.
+
+    Parameters
+    ----------
+    tensors : iterable of tensors, or one
+    norm_type : of the norm, ``float("inf")`` for the largest absolute value
+    error_if_nonfinite : whether a norm that is infinite or no number raises
+    foreach : which changes nothing here
+
+    Raises
+    ------
+    RuntimeError : for such a norm, if that is asked for
+    """
+    listed = [tensors] if isinstance(tensors, xp.Tensor) else list(tensors)
+    if not listed:
+        return spelling_results(xp.tensor)(0.0)
+    norms = [xp.linalg.vector_norm(each, ord=norm_type) for each in listed]
+    total = xp.linalg.vector_norm(xp.stack(norms), ord=norm_type)
+    if error_if_nonfinite and not bool(xp.isfinite(total)):
+        raise RuntimeError(
+            f"The total norm of order {norm_type} for gradients from `parameters` is non-finite, so it cannot be "
+            f"clipped. To disable this error and scale the gradients by the non-finite norm anyway, set "
+            f"`error_if_nonfinite=False`"
+        )
+    return total
+
+
+def clip_grads_with_norm_(parameters: Any, max_norm: float, total_norm: Any, foreach: bool | None = None) -> None:
+    """Scale the gradients of parameters by a norm that is known, so that it has a bound.
+
+    Parameters
+    ----------
+    parameters : iterable of tensors, or one
+    max_norm : the bound
+    total_norm : norm of the gradients, as `get_total_norm` returns it
+    foreach : which changes nothing here
+    """
+    listed = [parameters] if isinstance(parameters, xp.Tensor) else list(parameters)
+    factor = xp.minimum(max_norm / (total_norm + 1e-6), 1.0)
+    with no_grad():
+        for each in listed:
+            if each.grad is not None:
+                each.grad.mul_(xp.astype(factor, each.grad.dtype))
+
+
+def checkpoint_sequential(
+    functions: Any,
+    segments: int,
+    input: Any,
+    use_reentrant: bool | None = None,
+    preserve_rng_state: bool = True,
+    **kwargs: Any,
+) -> Any:
+    """Call functions one after the other, in segments of which all but the last keep their inputs alone.
+
+    Parameters
+    ----------
+    functions : a `Sequential`, or a sequence of modules or functions
+    segments : how many
+    input : of the first function
+    use_reentrant, preserve_rng_state, **kwargs : which change nothing here
+    """
+    listed: Sequence[Call] = list(functions.children()) if isinstance(functions, nn.Module) else list(functions)
+    length = len(listed) // segments
+
+    def run(part: Iterable[Call], x: Any) -> Any:
+        for function in part:
+            x = function(x)
+        return x
+
+    start = 0
+    for _ in range(segments - 1):
+        part = listed[start : start + length]
+        input = checkpoint(functools.partial(run, part), input)
+        start += length
+    return run(listed[start:], input)
+
+
+def get_device_states(*args: Any) -> tuple[list[int], list[Any]]:
+    """Return the devices of arguments and the states of their generators: there is none beside the CPU."""
+    return [], []
+
+
+def set_device_states(devices: Any, states: Any, *, device_type: Any = None) -> None:
+    """Set the states of generators of devices: there is nothing to be set."""
+
+
+def _renamed(old: str, new: str, function: Call) -> Call:
+    """Return a function that warns of its old name."""
+
+    @functools.wraps(function)
+    def call(*args: Any, **kwargs: Any) -> Any:
+        warnings.warn(f"`{old}` is now deprecated in favor of `{new}`.", FutureWarning, stacklevel=2)
+        return function(*args, **kwargs)
+
+    return call
+
+
+def deprecated_names(of_init: Mapping[str, Call], of_utils: Mapping[str, Call]) -> dict[str, dict[str, Call]]:
+    """Return the functions of `nn.init` and `nn.utils` by their old names.
+
+    Parameters
+    ----------
+    of_init, of_utils : what the modules have
+    """
+    home = "nn.init"
+    old = {name: _renamed(f"{home}.{name}", f"{home}.{name}_", of_init[f"{name}_"]) for name in ONCE_WITHOUT_UNDERSCORE}
+    clip = _renamed("clip_grad_norm", "clip_grad_norm_", of_utils["clip_grad_norm_"])
+    return {"nn.init": old, "nn.utils": {"clip_grad_norm": clip}}
+
+
+# By the module that they are of.
+OF_PLACES: dict[str, dict[str, Call]] = {
+    "autograd": {"grad": grad},
+    "func": {"jvp": jvp},
+    "nn.utils": {
+        "clip_grad_norm_": clip_grad_norm_,
+        "clip_grad_value_": clip_grad_value_,
+        "get_total_norm": spelling_results(get_total_norm),
+        "clip_grads_with_norm_": clip_grads_with_norm_,
+    },
+    "utils.checkpoint": {
+        "checkpoint_sequential": checkpoint_sequential,
+        "get_device_states": get_device_states,
+        "set_device_states": set_device_states,
+    },
+}
