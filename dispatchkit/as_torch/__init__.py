@@ -24,6 +24,6 @@ from dispatchkit.as_torch.spelling import enter_modules as _enter_modules
 _enter_modules()
 
 # Not before: what follows uses the modules.
-from dispatchkit.as_torch.programs import enter_programs as _enter_programs  # noqa: E402
+from dispatchkit.as_torch.entering.programs import enter_programs as _enter_programs  # noqa: E402
 
 _enter_programs()

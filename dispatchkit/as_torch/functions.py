@@ -370,6 +370,9 @@ def nn_functional_pad(input, pad, mode="constant", value=None):
     # What is negative is cut off; of elements that are repeated, those behind it count, too.
     cuts = (..., *(slice(max(0, -before), min(0, after) or None) for before, after in last))
     cuts_first = min(pad, default=0) < 0 and mode in ("constant", "circular")
+    lengths = input.shape[input.ndim - len(last) :]
+    if mode == "constant" and any(n + min(w[0], 0) + min(w[1], 0) < 0 for n, w in zip(lengths, last, strict=True)):
+        raise RuntimeError(f"narrow(): length must be non-negative, found {[*lengths]} and padding {[*pad]}")
     if cuts_first:
         input = input[cuts]
     widths = ((0, 0),) * (input.ndim - len(last)) + tuple((max(0, before), max(0, after)) for before, after in last)
@@ -555,11 +558,9 @@ def _bernoulli(input, p=None, *, generator=None):
     return xp.random.bernoulli(p, shape=tuple(input.shape), dtype=input.dtype, generator=generator)
 
 
-def randint_like(input, low=None, high=None, *, dtype=None, **options):
+def randint_like(input, low=0, high=None, *, dtype=None, **options):
     if high is None:
         low, high = 0, low
-    elif low is None:
-        low = 0
     drawn = xp.random.randint(low, high, shape=input.shape, **options)
     return like_tensor(input, xp.astype(drawn, dtype or input.dtype))
 

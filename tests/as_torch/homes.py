@@ -1,4 +1,4 @@
-"""Writes dispatchkit/as_torch/homes.csv: the modules that PyTorch's packages are made of, and what each defines."""
+"""Writes dispatchkit/as_torch/entering/homes.csv: the modules that PyTorch's packages are made of, and what each defines."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import pkgutil
 from collections.abc import Iterator
 from types import ModuleType
 
-from dispatchkit.as_torch.homes import PACKAGES, PRIVATE
+from dispatchkit.as_torch.entering.homes import PACKAGES, PRIVATE
 
 __all__ = ["make_files"]
 
@@ -23,7 +23,7 @@ def make_files() -> dict[str, str]:
         names = names_defined_by(module)
         if names:
             writer.writerow((place, " ".join(names)))
-    return {"dispatchkit/as_torch/homes.csv": out.getvalue()}
+    return {"dispatchkit/as_torch/entering/homes.csv": out.getvalue()}
 
 
 def modules() -> Iterator[tuple[str, ModuleType]]:

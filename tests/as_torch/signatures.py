@@ -37,6 +37,7 @@ REFUSED = {
     **dict.fromkeys(("igamma", "igammac", "special.gammainc", "special.gammaincc"), "buic"),
     "nansum": "c",
     **dict.fromkeys(("clamp", "clip"), "bc"),
+    **dict.fromkeys(("relu", "nn.functional.relu"), "bc"),
     "addcmul": "b",
     "linalg.slogdet": "bui",
     "slogdet": "bui",

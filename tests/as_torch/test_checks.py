@@ -33,9 +33,9 @@ REFUSED: list[tuple[Callable[[], Any], type[Exception], str]] = [
     (lambda: torch.full((2,), ROW), TypeError, r"must be Number, not a tensor of shape \[3\]"),
     (lambda: ~ROW, TypeError, "only implemented on integer and Boolean-type tensors, found float64"),
     # Reductions of nothing.
-    (lambda: NOTHING.amax(0), IndexError, r"Expected reduction dim 0 to have non-zero size, found shape \[0, 3\]"),
-    (lambda: torch.aminmax(NOTHING, dim=-2), IndexError, "Expected reduction dim 0 to have non-zero size"),
-    (lambda: torch.argmin(NOTHING), IndexError, "to be specified for input.numel"),
+    (lambda: NOTHING.amax(0), IndexError, "Expected reduction dim to have non-zero size"),
+    (lambda: torch.aminmax(NOTHING, dim=-2), IndexError, "Expected reduction dim to have non-zero size"),
+    (lambda: torch.argmin(NOTHING), IndexError, "Expected reduction dim to have non-zero size"),
     # Elements and numbers.
     (lambda: torch.round(T([1]), decimals=1), NotImplementedError, "\"round\" with decimals .* 'Long'"),
     (lambda: torch.diff(ROW, -1), RuntimeError, "order must be non-negative but got -1"),
@@ -66,7 +66,7 @@ REFUSED: list[tuple[Callable[[], Any], type[Exception], str]] = [
     (lambda: torch.select_scatter(SQUARE, ROW[:2], 0, 2), IndexError, r"select\(\): index 2 out of range"),
     (lambda: torch.index_fill(ROW, 0, T([True]), 1.0), IndexError, "Expected dtype int64 for index, found Bool"),
     (lambda: torch.index_fill(ROW, 0, T([0]), 1j), RuntimeError, "cannot be converted to type Double"),
-    (lambda: F.embedding(T([-1]), SQUARE), IndexError, "index out of range in self: found -1 to -1 for 2 rows"),
+    (lambda: F.embedding(T([-1]), SQUARE), IndexError, "integers from 0 to 1 for a weight"),
     # Matrices.
     (lambda: torch.norm(T([1])), RuntimeError, "Expected a floating point or complex tensor as input. Got Long"),
     (lambda: torch.norm(ROW, dtype=torch.int8), RuntimeError, "floating point or complex, but got Char"),
@@ -87,7 +87,7 @@ REFUSED: list[tuple[Callable[[], Any], type[Exception], str]] = [
     (lambda: torch.gradient(ROW, spacing=[0.5], dim=[]), RuntimeError, "to have the same length, but got 1 and 0"),
     (lambda: torch.nanmean(T([1]), dtype=DOUBLE), NotImplementedError, "expected real floating-point numbers"),
     # Networks.
-    (lambda: torch.relu(T([True])), RuntimeError, "Boolean inputs not supported for relu"),
+    (lambda: torch.relu(T([True])), RuntimeError, "\"relu\" not implemented for 'Bool'"),
     (lambda: F.rms_norm(ROW[0], (1,)), ValueError, "at least 1 dimensions, but got 0"),
     (lambda: F.layer_norm(ROW, T([3])), TypeError, "'normalized_shape' .* must be tuple of ints, not Tensor"),
     (lambda: F.max_unpool1d(SQUARE, indices=SQUARE.int()), TypeError, "missing 1 required .*'kernel_size'"),
@@ -109,7 +109,7 @@ REFUSED: list[tuple[Callable[[], Any], type[Exception], str]] = [
     (lambda: F.max_unpool1d(SQUARE, SQUARE.int(), 2), RuntimeError, "should be type int64 but got: Int"),
     (lambda: F.max_unpool1d(ROW, T([0, 1, 2]), 2), RuntimeError, "should be a 2d or 3d Tensor"),
     (lambda: F.pad(ROW, (1, 1), "reflect"), NotImplementedError, "Padding size 2 is not supported for 1D"),
-    (lambda: F.pad(ROW, (-4, 0)), RuntimeError, r"length must be non-negative, found 3 and padding \[-4, 0\]"),
+    (lambda: F.pad(ROW, (-4, 0)), RuntimeError, r"length must be non-negative, found \[3\] and padding \[-4, 0\]"),
     (lambda: F.pad(SQUARE, (1, 1), "reflect", 5.0), RuntimeError, "doesn't take in value argument"),
     (lambda: F.leaky_relu(ROW, 1j), RuntimeError, "value cannot be converted to type Double without overflow"),
 ]

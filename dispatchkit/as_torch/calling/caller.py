@@ -146,7 +146,7 @@ class FunctionCaller:
         except table.NotTranslated:
             raise TypeError(f"dispatchkit.as_torch.{self.path} has no operations for these arguments") from None
         except Exception as error:
-            raised = as_raised_by_pytorch(error)
+            raised = as_raised_by_pytorch(of_nothing(error))
             if raised is error:
                 raise
             raise raised from error.__cause__
@@ -182,6 +182,11 @@ class FunctionCaller:
             given = arguments_by_name(self.path, self.names, self.targets, args, kwargs)
             check_types(self.path, args, kwargs, given)
 
+    def look_at_reduction(self, given: dict[str, Any]) -> None:
+        """Refuse a word for a reduction that there is not, as PyTorch's losses do before anything else."""
+        if self.reduces:
+            check_reduction(self.path, self.targets, given)
+
     def answer(self, args: tuple[Any, ...], kwargs: dict[str, Any], key: Any) -> Any:
         """Return the result of a call whose arguments are not known to fit; with a key, it is known from then on."""
         if self.several:
@@ -190,8 +195,7 @@ class FunctionCaller:
         given = arguments_by_name(self.path, self.names, self.targets, args, kwargs)
         if "out" in given and given["out"] is None and self.signatures.takes_out:
             del given["out"]
-        if self.reduces:
-            check_reduction(self.path, self.targets, given)
+        self.look_at_reduction(given)
         before = list(given.values())
         types = (*map(type_of, args), *[(name, type_of(value)) for name, value in kwargs.items()])
         known = types in self.fitting
@@ -348,6 +352,14 @@ class FunctionCaller:
                 checked_axis(axis, ndim)
                 if not own and self.path in table.NOT_OF_NUMBERS:
                     raise IndexError(f"Dimension specified as {axis} but tensor has no dimensions")
+
+
+def of_nothing(error: Exception) -> Exception:
+    """Return the error of a reduction along an axis without elements as one of an axis, which PyTorch raises."""
+    text = str(error)
+    if isinstance(error, ValueError) and ("zero-size array" in text or "of an empty sequence" in text):
+        return np.exceptions.AxisError(f"Expected reduction dim to have non-zero size: {text}")
+    return error
 
 
 def takes_several(overload: Sequence[Any]) -> bool:

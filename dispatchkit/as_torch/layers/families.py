@@ -9,19 +9,22 @@ from dispatchkit.nn import normalization
 
 __all__ = ["FAMILIES"]
 
-RANKS = ("1d", "2d", "3d")
+
+def of_ranks(kind: str) -> tuple[str, ...]:
+    """Return the layers of a kind for sequences, images and volumes."""
+    return tuple(f"{kind}{rank}" for rank in ("1d", "2d", "3d"))
+
+
 # By the class of PyTorch, the layers that derive from it there; those that learn their sizes at the first call do, too.
 MEMBERS: dict[str, tuple[str, ...]] = {
-    "_BatchNorm": (*(f"BatchNorm{rank}" for rank in RANKS), "SyncBatchNorm"),
-    "_InstanceNorm": tuple(f"InstanceNorm{rank}" for rank in RANKS),
-    "_ConvTransposeNd": tuple(f"ConvTranspose{rank}" for rank in RANKS),
-    "_DropoutNd": ("Dropout", *(f"Dropout{rank}" for rank in RANKS), "AlphaDropout", "FeatureAlphaDropout"),
-    **{
-        f"_{kind}Nd": tuple(f"{kind}{rank}" for rank in RANKS) for kind in ("MaxPool", "AvgPool", "LPPool", "MaxUnpool")
-    },
-    **{f"_Adaptive{kind}Nd": tuple(f"Adaptive{kind}{rank}" for rank in RANKS) for kind in ("AvgPool", "MaxPool")},
-    **{f"_{kind}Nd": tuple(f"{kind}{rank}" for rank in RANKS) for kind in ("ConstantPad", "ReflectionPad")},
-    **{f"_{kind}Nd": tuple(f"{kind}{rank}" for rank in RANKS) for kind in ("ReplicationPad", "CircularPad")},
+    "_BatchNorm": (*of_ranks("BatchNorm"), "SyncBatchNorm"),
+    "_InstanceNorm": of_ranks("InstanceNorm"),
+    "_ConvTransposeNd": of_ranks("ConvTranspose"),
+    "_DropoutNd": ("Dropout", *of_ranks("Dropout"), "AlphaDropout", "FeatureAlphaDropout"),
+    **{f"_{kind}Nd": of_ranks(kind) for kind in ("MaxPool", "AvgPool", "LPPool", "MaxUnpool")},
+    **{f"_{kind}Nd": of_ranks(kind) for kind in ("AdaptiveAvgPool", "AdaptiveMaxPool")},
+    **{f"_{kind}Nd": of_ranks(kind) for kind in ("ReflectionPad", "ReplicationPad", "CircularPad")},
+    "_ConstantPadNd": (*of_ranks("ConstantPad"), *of_ranks("ZeroPad")),
     "_WeightedLoss": (
         *("BCELoss", "CrossEntropyLoss", "MultiLabelSoftMarginLoss", "MultiMarginLoss", "NLLLoss", "NLLLoss2d"),
     ),
@@ -29,8 +32,7 @@ MEMBERS: dict[str, tuple[str, ...]] = {
     "RNNCellBase": ("GRUCell", "LSTMCell", "RNNCell"),
 }
 MEMBERS["_NormBase"] = (*MEMBERS["_BatchNorm"], *MEMBERS["_InstanceNorm"])
-MEMBERS["_ConvNd"] = (*(f"Conv{rank}" for rank in RANKS), *MEMBERS["_ConvTransposeNd"])
-MEMBERS["_ConstantPadNd"] += tuple(f"ZeroPad{rank}" for rank in RANKS)
+MEMBERS["_ConvNd"] = (*of_ranks("Conv"), *MEMBERS["_ConvTransposeNd"])
 MEMBERS["_Loss"] = (
     *MEMBERS["_WeightedLoss"],
     *(
@@ -66,8 +68,8 @@ class Family(type(Module)):  # type: ignore[misc]  # the metaclass of modules
         )
 
 
-class Loss(Module):
-    """A loss of one's own: the reduction, as PyTorch's `_Loss` keeps it.
+class LossBase(Module):
+    """A loss of your own: the reduction, as PyTorch's `_Loss` keeps it.
 
     Parameters
     ----------
@@ -86,13 +88,13 @@ class Loss(Module):
         self.reduction = reduction
 
 
-class WeightedLoss(Loss):
-    """A loss of one's own with factors: the buffer `weight`, as PyTorch's `_WeightedLoss` keeps it.
+class WeightedLossBase(LossBase):
+    """A loss of your own with factors: the buffer `weight`, as PyTorch's `_WeightedLoss` keeps it.
 
     Parameters
     ----------
     weight : the factors, or None
-    size_average, reduce, reduction : as of `Loss`
+    size_average, reduce, reduction : as of `LossBase`
     """
 
     def __init__(
@@ -102,8 +104,8 @@ class WeightedLoss(Loss):
         self.register_buffer("weight", weight)
 
 
-class DropoutOfAny(Module):
-    """A dropout of one's own: the probability, as PyTorch's `_DropoutNd` keeps it.
+class DropoutBase(Module):
+    """A dropout of your own: the probability, as PyTorch's `_DropoutNd` keeps it.
 
     Parameters
     ----------
@@ -122,13 +124,13 @@ class DropoutOfAny(Module):
         self.p, self.inplace = p, inplace
 
 
-# What classes of one's own derive from by the name in PyTorch; all others are modules without arguments.
+# What classes of your own derive from by the name in PyTorch; all others are modules without arguments.
 BASES: dict[str, tuple[type, ...]] = {
     "_BatchNorm": (normalization.BatchNorm,),
     "_InstanceNorm": (normalization.InstanceNorm,),
-    "_DropoutNd": (DropoutOfAny,),
-    "_Loss": (Loss,),
-    "_WeightedLoss": (WeightedLoss,),
+    "_DropoutNd": (DropoutBase,),
+    "_Loss": (LossBase,),
+    "_WeightedLoss": (WeightedLossBase,),
 }
 
 

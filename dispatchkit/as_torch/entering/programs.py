@@ -10,10 +10,9 @@ import numpy as np
 
 from dispatchkit import optim
 from dispatchkit.as_torch import distributions, stacked, utilities
-from dispatchkit.as_torch.entered import extend_module, of_module
+from dispatchkit.as_torch.entering.entered import extend_module, of_module
+from dispatchkit.as_torch.entering.homes import enter_homes
 from dispatchkit.as_torch.files import serialization
-from dispatchkit.as_torch.further_methods import give_further_methods
-from dispatchkit.as_torch.homes import enter_homes
 from dispatchkit.as_torch.layers import lazy, packed_sequences, parametrizations, reparametrized
 from dispatchkit.as_torch.layers import of_functions as layers
 from dispatchkit.as_torch.layers import options as further_options
@@ -22,7 +21,8 @@ from dispatchkit.as_torch.layers.constructors import constructed_as_in_pytorch
 from dispatchkit.as_torch.layers.weighted import Bilinear, DataParallel, EmbeddingBag, Softmax2d, Unflatten
 from dispatchkit.as_torch.machine import amp, limits, processes
 from dispatchkit.as_torch.machine import settings as machine
-from dispatchkit.as_torch.reshaped import give_shapes_in_place
+from dispatchkit.as_torch.methods.further_methods import give_further_methods
+from dispatchkit.as_torch.methods.reshaped import give_shapes_in_place
 from dispatchkit.as_torch.shapes import Shape
 from dispatchkit.as_torch.spelling import FUNCTIONS, HOME, Module, enter_module, spelling_results
 from dispatchkit.nn import utils

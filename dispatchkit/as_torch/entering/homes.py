@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterable, Mapping
 from importlib.resources import files
 from typing import Any
 
-from dispatchkit.as_torch.entered import extend_module, of_module
+from dispatchkit.as_torch.entering.entered import extend_module, of_module
 from dispatchkit.as_torch.layers.families import FAMILIES
 from dispatchkit.as_torch.spelling import HOME
 from dispatchkit.nn import init
@@ -22,7 +22,7 @@ __all__ = ["PACKAGES", "PRIVATE", "enter_homes"]
 PACKAGES = ("autograd", "nn.modules", "nn.utils", "optim", "utils.data")
 
 
-class _Required:
+class RequiredOption:
     """What stands for an option of an optimiser that has no default."""
 
     def __repr__(self) -> str:
@@ -57,7 +57,7 @@ def _calculate_correct_fan(tensor: Any, mode: str) -> int:
 # What programs import from these modules besides what their packages have.
 MEMBERS: dict[str, Any] = {
     **FAMILIES,
-    "required": _Required(),
+    "required": RequiredOption(),
     "_ntuple": _ntuple,
     "_single": _ntuple(1, "_single"),
     "_pair": _ntuple(2, "_pair"),

@@ -1,0 +1,1 @@
+"""What is entered into the modules of PyTorch's spelling beside functions of tensors."""

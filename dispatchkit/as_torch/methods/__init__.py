@@ -1,0 +1,1 @@
+"""The methods of PyTorch's tensors that are no functions."""
