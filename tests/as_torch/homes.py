@@ -1,4 +1,4 @@
-"""Writes dispatchkit/as_torch/entering/homes.csv: the modules that PyTorch's packages are made of, and what each defines."""
+"""Writes entering/homes.csv of `as_torch`: the modules that PyTorch's packages are made of, and what each defines."""
 
 from __future__ import annotations
 
