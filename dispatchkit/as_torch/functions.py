@@ -572,6 +572,9 @@ def histogram(input, bins=100, *, range=None, weight=None, density=False):
     return tuple(xp.asarray(x, dtype=input.dtype) for x in (counts, edges))
 
 
+# Of neural networks.
+
+
 def nn_functional_softmin(input, dim=None, _stacklevel=3, dtype=None):
     return _implicit_softmax("softmax", -input, dim, _stacklevel, dtype)
 

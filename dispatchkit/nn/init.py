@@ -481,7 +481,6 @@ def fans(name: str, tensor: Any) -> tuple[int, int]:
     ------
     ValueError : for fewer than two axes
     """
-    """Return how many inputs an output has, and how many outputs an input."""
     if len(tensor.shape) < 2:
         raise ValueError(
             f"{name}: fan in and fan out can not be computed for tensor with fewer than 2 dimensions, found shape "

@@ -32,6 +32,7 @@ OTHERS = frozenset(
         "numpy",
         "register_hook",
         "requires_grad_",
+        "resize_",
         "tolist",
         "uniform_",
     ]

@@ -166,7 +166,10 @@ def test_every_call_does_what_its_row_says() -> None:
             break
         else:
             missed.add(call.operation.name)
-    assert checked > 0.9 * 16 * len(shipped_calls()), sorted(missed)
+    # They take no arrays of these types, whose shapes do not go together.
+    assert missed <= {"batch_norm", "group_norm", "gru", "lstm", "setitem"}
+    wanted = [call for call in shipped_calls() if call.operation.name not in missed]
+    assert checked > 0.9 * 16 * len(wanted)
 
 
 def test_bodies_are_followed_however_many_types_are_audited() -> None:

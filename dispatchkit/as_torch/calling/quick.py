@@ -6,6 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 from dispatchkit.as_torch.calling.caller import FunctionCaller
+from dispatchkit.as_torch.calling.signatures import least_of
 
 __all__ = ["quick"]
 
@@ -21,14 +22,14 @@ def quick(whole: FunctionCaller, otherwise: Callable[..., Any], most: int, cls: 
     cls : the class of tensors
     """
     function, looked, plain, one_dtype = whole.function, whole.looked, whole.is_plain, whole.one_dtype
-    adopt = whole.adopt
+    adopt, least = whole.adopt, max(1, least_of(whole.path))
 
     def call(*args: Any, **kwargs: Any) -> Any:
         # Tensors alone, of which nothing is to be looked at.
         if (
             plain
             and not kwargs
-            and 0 < len(args) <= most
+            and least <= len(args) <= most
             and type(args[0]) is cls
             and (not looked or args[0].array.dtype.kind not in looked)
             and (

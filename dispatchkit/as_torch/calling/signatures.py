@@ -160,8 +160,7 @@ def check_types(path: str, args: Sequence[Any], kwargs: Mapping[str, Any], given
     TypeError : naming the argument at fault, where there is one form, and all forms otherwise
     """
     overloads = signatures_of(path).overloads
-    short = min(map(_least, overloads), default=0)
-    if len(args) + len(kwargs) < short:
+    if len(args) + len(kwargs) < least_of(path):
         if len(overloads) == 1:
             check_presence(path, overloads[0], args, kwargs)
         return  # the function itself says what is missing
@@ -192,6 +191,11 @@ def check_types(path: str, args: Sequence[Any], kwargs: Mapping[str, Any], given
         f"{name}() received an invalid combination of arguments: got ({', '.join(types)}), but expected "
         f"{' or '.join(f'({_form(overload)})' for overload in overloads)}"
     )
+
+
+def least_of(path: str) -> int:
+    """Return how many arguments a function takes at least; 0 where PyTorch looks at them in Python."""
+    return min(map(_least, signatures_of(path).overloads), default=0)
 
 
 def check_presence(path: str, overload: Sequence[Argument], args: Sequence[Any], kwargs: Mapping[str, Any]) -> None:

@@ -23,8 +23,9 @@ Call = Callable[..., Any]
 SHAPES = ("as_strided", "squeeze", "swapaxes", "swapdims", "t", "transpose", "unsqueeze")
 
 
-# What a tensor is, and what stands in its place inside transformations is, but for its gradient.
-PARTS = ("array", "_node", "_memory", "value", "tangent", "level")
+# What a tensor is but for its gradient, and what stands in its place inside transformations.
+PARTS = ("array", "_node", "_memory")
+PARTS_OF_TRACERS = ("value", "tangent", "level", "_node", "_memory")
 
 
 def become(x: Any, y: Any) -> Any:
@@ -34,8 +35,10 @@ def become(x: Any, y: Any) -> Any:
     ----------
     x, y : the tensor, and a view of it, which nothing else has
     """
-    before = x._memory
-    for name in PARTS:
+    before, parts = x._memory, PARTS
+    if x.is_tracer:
+        parts = PARTS_OF_TRACERS
+    for name in parts:
         if hasattr(type(x), name):
             setattr(x, name, getattr(y, name))
     memory = x._memory
@@ -81,7 +84,7 @@ def resize_(self: Any, *size: Any, memory_format: Any = None) -> Any:
     elements, count = xp.ravel(self), math.prod(lengths)
     if count > elements.shape[0]:
         elements = xp.concat([elements, xp.zeros((count - elements.shape[0],), dtype=self.dtype)])
-    return become(self, xp.reshape(elements[:count], lengths).as_subclass(type(self)))
+    return become(self, xp.reshape(elements[:count], lengths))
 
 
 def resize_as_(self: Any, the_template: Any, *, memory_format: Any = None) -> Any:
