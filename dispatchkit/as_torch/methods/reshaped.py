@@ -24,7 +24,7 @@ SHAPES = ("as_strided", "squeeze", "swapaxes", "swapdims", "t", "transpose", "un
 
 
 # What a tensor is but for its gradient, and what stands in its place inside transformations.
-PARTS = ("array", "_node", "_memory")
+PARTS: tuple[str, ...] = ("array", "_node", "_memory")
 PARTS_OF_TRACERS = ("value", "tangent", "level", "_node", "_memory")
 
 
