@@ -43,7 +43,7 @@ from dispatchkit.as_torch.calling.quick import quick
 from dispatchkit.as_torch.calling.raised import as_raised_by_pytorch
 from dispatchkit.as_torch.devices import device
 from dispatchkit.as_torch.masking import masked_functions
-from dispatchkit.as_torch.methods.operators import converting, give_operators, in_place, spreading
+from dispatchkit.as_torch.operators import converting, give_operators, in_place, spreading
 from dispatchkit.as_torch.shapes import Shape, Size
 from dispatchkit.as_torch.shared import copying, in_dtype_of, in_shape
 from dispatchkit.as_torch.special_functions import OPERATIONS

@@ -12,7 +12,7 @@ from weakref import ref
 
 import numpy as np
 
-from dispatchkit.as_torch.methods.operators import in_place
+from dispatchkit.as_torch.operators import in_place
 from dispatchkit.as_torch.spelling import FUNCTIONS, Tensor
 from dispatchkit.declare.namespace import tensor_namespace as xp
 from dispatchkit.graph.recording import is_grad_enabled
