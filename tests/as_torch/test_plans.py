@@ -65,3 +65,12 @@ def test_keys_know_types_axes_and_dtypes() -> None:
     assert key_of((X, 0.5), {}) == key_of((Y, 1.5), {})
     assert key_of(([X, Y],), {}) == key_of(([Y, Y],), {}) != key_of(((Y, Y),), {})
     assert key_of((X, np.float64(1.0)), {}) is key_of((X, slice(1)), {}) is None
+
+
+def test_a_call_of_the_kind_of_one_that_went_well_says_in_pytorchs_words_what_is_wrong() -> None:
+    scores = torch.ones(2, 2)
+    for _ in range(2):
+        torch.nn.functional.nll_loss(scores, torch.tensor([0, 1]))
+    with pytest.raises(ValueError, match=r"Expected input batch_size \(2\) to match target batch_size \(1\)") as raised:
+        torch.nn.functional.nll_loss(scores, torch.tensor([0]))
+    assert "dispatchkit" not in str(raised.value.__context__)

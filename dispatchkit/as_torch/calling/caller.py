@@ -141,7 +141,10 @@ class FunctionCaller:
             key = key_of(args, kwargs)
             plan = self.plans.get(key)
             if plan is not None:
-                return self.finished(plan.carried_out(self.function, args, kwargs))
+                try:
+                    return self.finished(plan.carried_out(self.function, args, kwargs))
+                except Exception:  # noqa: BLE001  # what looks at the arguments says it in PyTorch's words
+                    key = None
             return self.answer(args, kwargs, key)
         except table.NotTranslated:
             raise TypeError(f"dispatchkit.as_torch.{self.path} has no operations for these arguments") from None
