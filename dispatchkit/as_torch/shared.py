@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import inspect
 import warnings
+from collections.abc import Container, Mapping
 from types import FunctionType
 from typing import Any
 
@@ -160,3 +161,19 @@ def written_functions(members: dict[str, Any]) -> dict[str, Function]:
         for name, value in members.items()
         if isinstance(value, FunctionType) and value.__module__ == members["__name__"] and not name.startswith("_")
     }
+
+
+def signature_of(keywords: Container[str], parameters: Mapping[str, Any]) -> inspect.Signature:
+    """Return a signature of parameters.
+
+    Parameters
+    ----------
+    keywords : those that are by name alone
+    parameters : their defaults by name, `inspect.Parameter.empty` where there is none
+    """
+    place, keyword = inspect.Parameter.POSITIONAL_OR_KEYWORD, inspect.Parameter.KEYWORD_ONLY
+    shown = [
+        inspect.Parameter(name, keyword if name in keywords else place, default=default)
+        for name, default in parameters.items()
+    ]
+    return inspect.Signature(shown)

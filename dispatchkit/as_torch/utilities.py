@@ -10,8 +10,8 @@ from typing import Any
 from dispatchkit import autograd, func, nn
 from dispatchkit.as_torch.blocks import checkpoint
 from dispatchkit.as_torch.spelling import spelling_calls, spelling_results
-from dispatchkit.declare.namespace import tensor_namespace as xp
-from dispatchkit.graph.recording import no_grad
+from dispatchkit.nn.parameter import tensors_of
+from dispatchkit.nn.utils import grads_of, norm_of_all, scale_to_norm
 
 __all__ = ["OF_PLACES", "deprecated_names"]
 
@@ -105,18 +105,7 @@ def get_total_norm(
     ------
     RuntimeError : for such a norm, if that is asked for
     """
-    listed = [tensors] if isinstance(tensors, xp.Tensor) else list(tensors)
-    if not listed:
-        return spelling_results(xp.tensor)(0.0)
-    norms = [xp.linalg.vector_norm(each, ord=norm_type) for each in listed]
-    total = xp.linalg.vector_norm(xp.stack(norms), ord=norm_type)
-    if error_if_nonfinite and not bool(xp.isfinite(total)):
-        raise RuntimeError(
-            f"The total norm of order {norm_type} for gradients from `parameters` is non-finite, so it cannot be "
-            f"clipped. To disable this error and scale the gradients by the non-finite norm anyway, set "
-            f"`error_if_nonfinite=False`"
-        )
-    return total
+    return norm_of_all("get_total_norm", tensors_of("get_total_norm", tensors), norm_type, error_if_nonfinite)
 
 
 def clip_grads_with_norm_(parameters: Any, max_norm: float, total_norm: Any, foreach: bool | None = None) -> None:
@@ -129,12 +118,7 @@ def clip_grads_with_norm_(parameters: Any, max_norm: float, total_norm: Any, for
     total_norm : norm of the gradients, as `get_total_norm` returns it
     foreach : which changes nothing here
     """
-    listed = [parameters] if isinstance(parameters, xp.Tensor) else list(parameters)
-    factor = xp.minimum(max_norm / (total_norm + 1e-6), 1.0)
-    with no_grad():
-        for each in listed:
-            if each.grad is not None:
-                each.grad.mul_(xp.astype(factor, each.grad.dtype))
+    scale_to_norm(grads_of("clip_grads_with_norm_", parameters), max_norm, total_norm)
 
 
 def checkpoint_sequential(

@@ -78,27 +78,44 @@ def clip_grad_norm_(
     >>> p.grad
     tensor([0.6000, 0.8000])
     """
-    grads = _grads_of("clip_grad_norm_", parameters)
+    grads = grads_of("clip_grad_norm_", parameters)
     _check_bound("clip_grad_norm_", "max_norm", max_norm)
+    total = norm_of_all("clip_grad_norm_", grads, norm_type, error_if_nonfinite)
+    scale_to_norm(grads, max_norm, total)
+    return total
+
+
+def norm_of_all(name: str, tensors: Sequence[Any], norm_type: float, error_if_nonfinite: bool) -> Tensor:
+    """Return the norm of all tensors together, 0 where there are none.
+
+    Parameters
+    ----------
+    name : of the function that asks, for the message
+    tensors, norm_type, error_if_nonfinite : as of `clip_grad_norm_`
+    """
+    xp = tensor_namespace
     with no_grad():
-        xp = tensor_namespace
-        norms = [xp.linalg.vector_norm(g, ord=norm_type) for g in grads]
-        total: Tensor
+        norms = [xp.linalg.vector_norm(x, ord=norm_type) for x in tensors]
+        total: Tensor = xp.zeros(())
         if norms:
             total = xp.linalg.vector_norm(xp.stack(norms), ord=norm_type)
-        else:
-            total = xp.zeros(())
-        if error_if_nonfinite and not holds(xp.isfinite(total), traced=True):
-            raise RuntimeError(
-                f"clip_grad_norm_: the total norm of order {norm_type} for gradients from `parameters` is non-finite, "
-                f"so it cannot be clipped. To disable this error and scale the gradients by the non-finite norm "
-                f"anyway, set `error_if_nonfinite=False`"
-            )
+    if error_if_nonfinite and not holds(xp.isfinite(total), traced=True):
+        raise RuntimeError(
+            f"{name}: the total norm of order {norm_type} for gradients from `parameters` is non-finite, "
+            f"so it cannot be clipped. To disable this error and scale the gradients by the non-finite norm "
+            f"anyway, set `error_if_nonfinite=False`"
+        )
+    return total
+
+
+def scale_to_norm(grads: Sequence[Any], max_norm: float, total: Any) -> None:
+    """Scale gradients whose norm is known, in place, so that it has a bound."""
+    xp = tensor_namespace
+    with no_grad():
         factor = max_norm / (total + 1e-6)
         if not holds(factor >= 1):
             for g in grads:
                 g.mul_(xp.astype(xp.minimum(factor, 1.0), g.dtype))
-    return total
 
 
 def clip_grad_value_(parameters: Iterable[Any] | Any, clip_value: float) -> None:
@@ -127,14 +144,15 @@ def clip_grad_value_(parameters: Iterable[Any] | Any, clip_value: float) -> None
     >>> p.grad
     tensor([ 1., -1.])
     """
-    grads = _grads_of("clip_grad_value_", parameters)
+    grads = grads_of("clip_grad_value_", parameters)
     _check_bound("clip_grad_value_", "clip_value", clip_value)
     with no_grad():
         for g in grads:
             g.clip_(-clip_value, clip_value)
 
 
-def _grads_of(name: str, parameters: Any) -> list[Any]:
+def grads_of(name: str, parameters: Any) -> list[Any]:
+    """Return the gradients of parameters, of those that have one."""
     return [p.grad for p in tensors_of(name, parameters) if p.grad is not None]
 
 

@@ -251,7 +251,7 @@ BY_NAME = frozenset({"append"})
 
 def with_numbers_of_axes(name: str, arguments: Given) -> Given:
     """Return the arguments with numbers for axes that are given by the names in the first array that has names."""
-    named = [parameter for parameter in AXES if _holds_text(arguments.get(parameter))]
+    named = [parameter for parameter in AXES if holds_text(arguments.get(parameter))]
     if not named or name in BY_NAME:
         return arguments
     array = next((value for value in arguments.values() if hasattr(value, "_numbers_of_axes")), None)
@@ -271,7 +271,8 @@ def numbers_of_axes(x: Any, function: str, axis: Any) -> Any:
     return own(function, axis)
 
 
-def _holds_text(value: Any) -> bool:
+def holds_text(value: Any) -> bool:
+    """Return whether an argument is a text, or a sequence that holds one."""
     return isinstance(value, str) or (isinstance(value, (tuple, list)) and any(isinstance(part, str) for part in value))
 
 

@@ -90,8 +90,9 @@ def test_losses_dropouts_and_schedules_of_ones_own_derive_from_the_bases() -> No
     assert isinstance(own, loss._Loss)
     assert own(torch.ones(3), torch.zeros(3)).item() == 12.0
     assert list(own.state_dict()) == ["weight"]
-    with pytest.raises(TypeError, match="Scaled: size_average and reduce are deprecated; write reduction="):
-        Scaled(size_average=True)
+    assert (Scaled(size_average=False).reduction, Scaled(None, None, False).reduction) == ("sum", "none")
+    with pytest.raises(ValueError, match="Scaled: reduction must be 'none', 'mean' or 'sum', found 'all'"):
+        Scaled(reduction="all")
     with pytest.raises(ValueError, match="_DropoutNd: p must be a probability from 0 to 1, found 2"):
         torch.nn.modules.dropout._DropoutNd(2.0)
 

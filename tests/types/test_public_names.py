@@ -18,7 +18,7 @@ NOT_PUBLIC = {
     "wrap_array",  # which takes a third of the time of `Tensor(array)`, where that is most of a call
     *("dense_form", "fit_weights", "scale_covariances", "between", "of", "elements_of"),
     *("FieldRule", "rule_of", "container_items", "leaves", "map_leaves", "holds_instances", "dtype_meant"),
-    "numbers_of_axes",
+    *("holds_text", "numbers_of_axes"),
     *(
         "Format",
         "Places",

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from typing import Any, ClassVar
 
 from dispatchkit.as_torch.calling.reductions import reduction_of
-from dispatchkit.as_torch.shared import implicit_axis
+from dispatchkit.as_torch.shared import implicit_axis, signature_of
 from dispatchkit.as_torch.spelling import Module
 from dispatchkit.marks import override
 
@@ -115,16 +115,6 @@ class AlongImplicitAxis(Constructed):
             self.dim = chosen
 
 
-def _signature(*keywords: str, **parameters: Any) -> inspect.Signature:
-    """Return a signature of parameters with their defaults, of which some are by keyword alone."""
-    place, keyword = inspect.Parameter.POSITIONAL_OR_KEYWORD, inspect.Parameter.KEYWORD_ONLY
-    shown = [
-        inspect.Parameter(name, keyword if name in keywords else place, default=default)
-        for name, default in parameters.items()
-    ]
-    return inspect.Signature(shown)
-
-
 REQUIRED = inspect.Parameter.empty
 MEAN = {"reduction": "mean"}
 REDUCTION = {"size_average": None, "reduce": None, **MEAN}
@@ -169,11 +159,11 @@ NORMS: dict[str, dict[str, Any]] = {
 TANH = {"min_val": -1.0, "max_val": 1.0, "inplace": False, "min_value": None, "max_value": None}
 # By the layer, how it is made of the library's, and what it takes.
 CONSTRUCTORS: dict[str, tuple[type[Constructed], inspect.Signature]] = {
-    **{name: (Reducing, _signature(**parameters)) for name, parameters in LOSSES.items()},
-    **{f"Dropout{rank}": (Dropping, _signature(p=0.5, inplace=False)) for rank in ("", *RANKS)},
-    **{name: (Normalizing, _signature("bias", **parameters)) for name, parameters in NORMS.items()},
-    **{name: (AlongImplicitAxis, _signature(dim=None)) for name in ("LogSoftmax", "Softmax")},
-    "Hardtanh": (Bounded, _signature(**TANH)),
+    **{name: (Reducing, signature_of((), parameters)) for name, parameters in LOSSES.items()},
+    **{f"Dropout{rank}": (Dropping, signature_of((), {"p": 0.5, "inplace": False})) for rank in ("", *RANKS)},
+    **{name: (Normalizing, signature_of(("bias",), parameters)) for name, parameters in NORMS.items()},
+    **{name: (AlongImplicitAxis, signature_of((), {"dim": None})) for name in ("LogSoftmax", "Softmax")},
+    "Hardtanh": (Bounded, signature_of((), TANH)),
 }
 
 

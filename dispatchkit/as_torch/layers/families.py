@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from dispatchkit.as_torch.calling.reductions import reduction_of
 from dispatchkit.as_torch.spelling import HOME, Module
 from dispatchkit.nn import normalization
 
@@ -73,19 +74,19 @@ class LossBase(Module):
 
     Parameters
     ----------
-    size_average, reduce : deprecated in PyTorch; taken where they say nothing
+    size_average, reduce : the old words for a reduction
     reduction : ``"mean"``, ``"sum"`` or ``"none"``
 
     Raises
     ------
-    TypeError : for `size_average` or `reduce`
+    ValueError : for another reduction
     """
 
     def __init__(self, size_average: Any = None, reduce: Any = None, reduction: str = "mean") -> None:
         super().__init__()
-        if size_average is not None or reduce is not None:
-            raise TypeError(f"{type(self).__name__}: size_average and reduce are deprecated; write reduction=")
-        self.reduction = reduction
+        given = {"size_average": size_average, "reduce": reduce, "reduction": reduction}
+        reduction_of(type(self).__name__, ("log_target",), given)  # some of PyTorch's take "batchmean"
+        self.reduction = given["reduction"]
 
 
 class WeightedLossBase(LossBase):

@@ -5,6 +5,7 @@ from __future__ import annotations
 import inspect
 from typing import Any, ClassVar
 
+from dispatchkit.as_torch.shared import signature_of
 from dispatchkit.as_torch.spelling import FUNCTIONS, HOME, Module
 from dispatchkit.marks import override
 
@@ -80,12 +81,7 @@ def function_layer(
     keywords : options that are by name alone
     **options : defaults, in order; `REQUIRED` where there is none
     """
-    place, keyword = inspect.Parameter.POSITIONAL_OR_KEYWORD, inspect.Parameter.KEYWORD_ONLY
-    shown = [
-        inspect.Parameter(name, keyword if name in keywords else place, default=default)
-        for name, default in options.items()
-    ]
-    signature = inspect.Signature(shown)
+    signature = signature_of(keywords, options)
     members = {
         "__module__": f"{HOME}.nn",
         "__qualname__": layer,

@@ -91,11 +91,6 @@ def number_axes(op: Any, x: NamedTensor, args: Any, kwargs: Any) -> tuple[tuple[
     return tuple(numbered), {name: places(op, x, value) if name in AXES else value for name, value in kwargs.items()}
 
 
-def holds_text(value: Any) -> bool:
-    """Return whether an argument is a text, or a sequence that holds one."""
-    return isinstance(value, str) or (isinstance(value, (tuple, list)) and any(isinstance(part, str) for part in value))
-
-
 # Reductions.
 
 

@@ -9,7 +9,8 @@ from typing import Any
 from dispatchkit import ops
 from dispatchkit.ops.manipulation.shapes import dtype_meant
 from dispatchkit.protocol.steps import decline
-from dispatchkit.types.named.alignment import NEW_AXIS, holds_text
+from dispatchkit.tensor.numpy_arguments import holds_text
+from dispatchkit.types.named.alignment import NEW_AXIS
 from dispatchkit.types.named.array import (
     NamedTensor,
     axes_meant,
