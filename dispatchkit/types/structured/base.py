@@ -19,13 +19,15 @@ from dispatchkit.types.rules import (
     Number,
     all_finite,
     array_of,
+    bind_rule,
     enter,
     implements,
     implements_each,
     is_nonzero_array,
     promote,
 )
-from dispatchkit.types.structured.kept import KEPT
+from dispatchkit.types.structured.kept import NOT_COPIED
+from dispatchkit.types.structured.written_out import PAIRS, implement_pair_on_arrays
 
 SINGULAR = "a singular matrix has derivatives that do not follow from the logarithm of its determinant"
 NO_MATRIX = "the batch has no matrix, though parts without that batch may be singular"
@@ -56,7 +58,7 @@ class StructuredTensor(ArrayMethods):
 
     def __getstate__(self) -> dict[str, Any]:
         """Return the attributes without what is kept of a computation."""
-        return {name: value for name, value in vars(self).items() if name != KEPT}
+        return {name: value for name, value in vars(self).items() if name not in NOT_COPIED}
 
     def to_dense(self) -> Tensor:
         """Return the matrix as a plain tensor."""
@@ -463,8 +465,10 @@ def slogdet_of_diagonal(values: Tensor) -> Any:
     """Return what `slogdet` gives for matrices whose eigenvalues are given; a decline where some are singular."""
     values = floating(values)
     array = array_of(values)
+    if array is not None and array.ndim == 1 and array.dtype.char in "fd":
+        array = np.ascontiguousarray(array)  # a diagonal lies far apart in memory, and is read several times
     if array is not None and array.ndim == 1 and array.dtype.char in "fd" and is_nonzero_array(array):
-        logarithm = np.sum(np.log(np.abs(array)), dtype=array.dtype)
+        logarithm = np.log(np.abs(array)).sum()
         negative = np.count_nonzero(array < 0) % 2
         if np.isfinite(logarithm):
             parts = (np.array(1 - 2 * negative, array.dtype), np.asarray(logarithm))
@@ -594,9 +598,19 @@ def pow_structured(x1: StructuredTensor, x2: Number, /) -> Any:
     return x1.map_elements(lambda elements: elements**x2)
 
 
-def implement_pairs(cls: type[StructuredTensor]) -> None:
-    """Register the elementwise functions of two matrices of a structure that defines `zip_elements`."""
-    implements_each(ZERO_PRESERVING_PAIRS, cls, cls)(zip_pair)
+def implement_pairs(cls: type[StructuredTensor], field: str | None = None) -> None:
+    """Register the elementwise functions of two matrices of a structure that defines `zip_elements`.
+
+    Parameters
+    ----------
+    cls : the structure
+    field : its field, if it has one alone, and this is a tensor
+    """
+    for function in ZERO_PRESERVING_PAIRS:
+        if field is not None and function in PAIRS:
+            implement_pair_on_arrays(function, cls, field, bind_rule(function, zip_pair))
+        else:
+            enter(function, cls, cls)(bind_rule(function, zip_pair))
 
 
 def zip_pair(function: Any, x1: StructuredTensor, x2: StructuredTensor, /) -> Any:

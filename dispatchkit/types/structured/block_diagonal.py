@@ -7,7 +7,7 @@ import math
 import operator
 from collections.abc import Callable, Iterable, Sequence
 from functools import partial
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -17,7 +17,7 @@ from dispatchkit.protocol.instance import tensor_protocol
 from dispatchkit.protocol.steps import decline
 from dispatchkit.tensor import Tensor
 from dispatchkit.tensor.printing import cut, summarised
-from dispatchkit.types.rules import check_product, implements, implements_each, plain_arrays
+from dispatchkit.types.rules import array_of, check_product, implements, implements_each, plain_arrays
 from dispatchkit.types.structured.base import NO_MATRIX, StructuredTensor, as_tensor, implement_pairs, in_one_dtype
 from dispatchkit.types.structured.diagonal import DiagonalTensor
 from dispatchkit.types.structured.kept import KEPT
@@ -53,21 +53,70 @@ class BlockDiagonalTensor(StructuredTensor):
     tensor([[0.2500]])
     """
 
+    blocks: tuple[Tensor, ...]
+
     def __init__(self, blocks: Sequence[Any]) -> None:
+        behind = _array_of_blocks(blocks)
+        if behind is not None:
+            self._hold(wrap_array(Tensor, behind), blocks)
+            return
         self.blocks = tuple(as_tensor("BlockDiagonalTensor", "a block", block, 2) for block in blocks)
         shapes = [block.shape for block in self.blocks]
         if not shapes or any(shape[-1] != shape[-2] for shape in shapes):
             raise ValueError(f"BlockDiagonalTensor: the blocks must be square matrices, found shapes {shapes}")
         self.blocks = in_one_dtype(self.blocks)
 
+    # Blocks of one shape that belong to nobody else are one tensor until somebody asks for them: to make tensors of
+    # them takes longer than most of what is computed.
+
+    def _hold(self, whole: Tensor, blocks: Iterable[Any] | None = None) -> None:
+        """Have the blocks be a tensor of shape (..., K, b, b).
+
+        Parameters
+        ----------
+        whole : the tensor
+        blocks : the arrays that it shows the memory of, if these are to be the blocks
+        """
+        vars(self)[KEPT] = {WHOLE: (whole, blocks)}
+
+    def _whole(self) -> Tensor | None:
+        """Return the tensor that the blocks are as yet; None where they are tensors of their own."""
+        whole: Tensor | None = vars(self).get(KEPT, NOTHING).get(WHOLE, (None,))[0]
+        return whole
+
+    if not TYPE_CHECKING:
+
+        def __getattr__(self, name: str) -> Any:
+            held = vars(self).get(KEPT, NOTHING).get(WHOLE)
+            if name != "blocks" or held is None:
+                raise AttributeError(f"'BlockDiagonalTensor' object has no attribute '{name}'", name=name, obj=self)
+            whole, blocks = held
+            if blocks is None:
+                self.blocks = tuple(ops.unstack(whole, axis=-3))
+            else:
+                self.blocks = tuple(map(ops.asarray, blocks))
+            vars(self)[KEPT] = {}
+            return self.blocks
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Return the attributes, of which the blocks are one."""
+        return super().__getstate__() | {"blocks": self.blocks}
+
     @property
     def sizes(self) -> tuple[int, ...]:
         """Number of rows of each block."""
+        whole = self._whole()
+        if whole is not None:
+            return whole.shape[-1:] * whole.shape[-3]
         return tuple(block.shape[-1] for block in self.blocks)
 
     @property
     def shape(self) -> tuple[int, ...]:
         """Lengths of the axes."""
+        whole = self._whole()
+        if whole is not None:
+            rows = whole.shape[-3] * whole.shape[-1]
+            return (*whole.shape[:-3], rows, rows)
         batch = np.broadcast_shapes(*{block.shape[:-2] for block in self.blocks})
         rows = sum(self.sizes)
         return (*batch, rows, rows)
@@ -75,6 +124,9 @@ class BlockDiagonalTensor(StructuredTensor):
     @property
     def dtype(self) -> Any:
         """Type of the elements."""
+        whole = self._whole()
+        if whole is not None:
+            return whole.dtype
         return np.result_type(*{block.dtype for block in self.blocks})
 
     @property
@@ -86,6 +138,9 @@ class BlockDiagonalTensor(StructuredTensor):
     @property
     def groups(self) -> list[tuple[list[int], Tensor]]:
         """The places of the blocks of each shape, and these blocks as one tensor of shape (K, ..., b, b)."""
+        whole = self._whole()
+        if whole is not None:
+            return [(list(range(whole.shape[-3])), ops.moveaxis(whole, -3, 0))]
         places: dict[tuple[int, ...], list[int]] = {}
         for place, block in enumerate(self.blocks):
             places.setdefault(block.shape, []).append(place)
@@ -99,6 +154,9 @@ class BlockDiagonalTensor(StructuredTensor):
 
     def stacked(self) -> Tensor | None:
         """Return the blocks as one tensor of shape (..., K, b, b); None where their shapes differ, or there is one."""
+        whole = self._whole()
+        if whole is not None:
+            return whole
         if len(self.blocks) == 1 or len({block.shape for block in self.blocks}) > 1:
             return None
         stack = self._stack()
@@ -113,6 +171,11 @@ class BlockDiagonalTensor(StructuredTensor):
         parts of, which sees all that is written into them; others are copied into one at each call.
         """
         results = vars(self).setdefault(KEPT, {})
+        if WHOLE in results:
+            array = array_of(results[WHOLE][0])
+            if array is None or array.ndim > 3:
+                return None
+            return array
         found: tuple[Any, list[np.ndarray], np.ndarray] | None = results.get("stack")
         if found is not None and found[0] is self.blocks:
             _, arrays, stack = found
@@ -153,13 +216,17 @@ class BlockDiagonalTensor(StructuredTensor):
 
     def map_elements(self, function: Callable[[Any], Any]) -> BlockDiagonalTensor:
         """Return the matrix with a function applied to each block."""
+        whole = self._whole()
+        if whole is not None:
+            return _of_whole(function(whole))
         return BlockDiagonalTensor([function(block) for block in self.blocks])
 
     def map_batch(self, function: Callable[[Any], Any]) -> Any:
         """Return the matrix with a function of the axes of the batch applied to each block."""
-        if any(block.shape[:-2] != self.shape[:-2] for block in self.blocks):
+        batch = self.shape[:-2]
+        if any(block.shape[:-2] != batch for block in self.blocks):
             return decline("a block broadcasts along the batch")
-        return self.map_elements(function)
+        return BlockDiagonalTensor([function(block) for block in self.blocks])
 
     def zip_elements(self, other: BlockDiagonalTensor, function: Callable[[Any, Any], Any]) -> Any:
         """Return a function of two matrices with blocks of the same sizes."""
@@ -167,7 +234,7 @@ class BlockDiagonalTensor(StructuredTensor):
             return decline("the blocks have different sizes")
         one, two = self.stacked(), other.stacked()
         if one is not None and two is not None:
-            return BlockDiagonalTensor(ops.unstack(function(one, two), axis=-3))
+            return _of_whole(function(one, two))
         return BlockDiagonalTensor([function(*pair) for pair in zip(self.blocks, other.blocks, strict=True)])
 
     def restricted(self, x: Tensor) -> BlockDiagonalTensor:
@@ -255,6 +322,33 @@ class BlockDiagonalTensor(StructuredTensor):
 ARRAY_OF, VERTEX_OF = operator.attrgetter("array"), operator.attrgetter("_node")
 
 
+WHOLE = "whole"  # the name of what is kept of blocks that are one tensor
+NOTHING: dict[str, Any] = {}
+
+
+def _of_whole(whole: Tensor) -> BlockDiagonalTensor:
+    """Return the matrix of blocks that are one tensor of shape (..., K, b, b), which is nobody else's."""
+    matrix = object.__new__(BlockDiagonalTensor)
+    matrix._hold(whole)
+    return matrix
+
+
+def _array_of_blocks(blocks: Any) -> np.ndarray | None:
+    """Return the array of shape (K, b, b) of which NumPy's arrays are the items; None where they lie otherwise."""
+    if not isinstance(blocks, (list, tuple, np.ndarray)) or len(blocks) < 2:
+        return None
+    first = blocks[0]
+    if type(first) is not np.ndarray or first.ndim != 2 or first.shape[0] != first.shape[1] or not first.size:
+        return None
+    if isinstance(blocks, np.ndarray):
+        whole = blocks.view()
+        whole.flags.writeable = False
+        return whole
+    if {*map(type, blocks)} != {np.ndarray} or {*map(np.shape, blocks)} != {first.shape}:
+        return None
+    return _array_of_parts(blocks)
+
+
 def _array_of_parts(parts: Sequence[np.ndarray]) -> np.ndarray | None:
     """Return the array whose items along a first axis are some arrays of one shape; None where they lie otherwise."""
     first = parts[0]
@@ -332,6 +426,9 @@ def matrix_transpose_block_diagonal(x: BlockDiagonalTensor, /) -> BlockDiagonalT
 def map_blocks(function: Any, x: BlockDiagonalTensor, /, **options: Any) -> Any:
     if 0 in x.shape[:-2]:
         return decline(NO_MATRIX)
+    whole = x.stacked()
+    if whole is not None:
+        return _of_whole(function(whole, **options))
     return BlockDiagonalTensor(x.each_block(partial(function, **options)))
 
 

@@ -26,6 +26,8 @@ from dispatchkit.types.structured.base import (
     slogdet_of_diagonal,
 )
 
+FEW = 1_000  # elements, of which to look at each takes less than to have the processor tell
+
 
 @tensor_protocol.array_type(fields=("values",))
 class DiagonalTensor(StructuredTensor):
@@ -54,6 +56,8 @@ class DiagonalTensor(StructuredTensor):
     >>> dk.linalg.slogdet(d)
     SlogdetResult(sign=tensor(1.), logabsdet=tensor(2.0794))
     """
+
+    _regular = b""  # the diagonal, if it is short, in which there was no 0
 
     def __init__(self, diagonal: Any) -> None:
         self.values = as_tensor("DiagonalTensor", "diagonal", diagonal, 1)
@@ -136,9 +140,27 @@ class DiagonalTensor(StructuredTensor):
         values = array_of(self.values)
         if values is None or values.shape != x.shape or x.ndim != 1 or values.dtype != x.dtype:
             return None
-        if x.dtype.kind not in "fc" or not is_nonzero_array(values):
+        if x.dtype.kind not in "fc":
             return None
-        return x / values
+        return self._quotient(x, values)
+
+    def _quotient(self, x: np.ndarray, divisor: np.ndarray) -> np.ndarray | None:
+        """Return a vector divided by the diagonal; None where a divisor is 0.
+
+        Of many elements the processor says so when it divides, which takes less than to look at them.
+        """
+        result: np.ndarray
+        if x.size >= FEW and SEES_ZEROS:
+            try:
+                return _checked_quotient(x, divisor)
+            except FloatingPointError:  # of inf / inf, too
+                pass
+        if not is_nonzero_array(divisor):
+            return None
+        if x.size < FEW:
+            self._regular = divisor.tobytes()
+        result = x / divisor
+        return result
 
     def principal(self, start: int, stop: int) -> DiagonalTensor:
         """Return the matrix of some of the rows and columns."""
@@ -156,7 +178,7 @@ def _diagonal(values: Any) -> DiagonalTensor:
     return matrix
 
 
-implement_pairs(DiagonalTensor)
+implement_pairs(DiagonalTensor, "values")
 
 
 def require_regular(name: str, x: StructuredTensor, diagonal: Tensor) -> None:
@@ -175,6 +197,26 @@ def is_nonzero(x: Tensor) -> bool:
     if type(x) is Tensor and type(x.array) is np.ndarray:
         return bool(x.array.all())
     return holds(x != 0, traced=True)
+
+
+@np.errstate(divide="raise", invalid="raise")
+def _checked_quotient(x: np.ndarray, divisor: np.ndarray) -> np.ndarray:
+    result: np.ndarray = x / divisor
+    return result
+
+
+def _sees_zeros() -> bool:
+    """Return whether divisions by 0 are told: there are processors and compilers by which they are not."""
+    for number in (0.0, 1.0):
+        try:
+            _checked_quotient(np.full(100, number), np.zeros(100))
+        except FloatingPointError:
+            continue
+        return False
+    return True
+
+
+SEES_ZEROS = _sees_zeros()
 
 
 @implements(ops.matmul)

@@ -7,9 +7,11 @@ from typing import Any, TypeVar
 
 import numpy as np
 
-__all__ = ["KEPT", "kept"]
+__all__ = ["KEPT", "NOT_COPIED", "kept"]
 
 KEPT = "_kept"  # the attribute, which copies and files leave out
+# All attributes that do: the others hold what is known of arrays that nobody can change, and of small ones.
+NOT_COPIED = frozenset({KEPT, "_fixed", "_regular"})
 T = TypeVar("T")
 
 

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import cmath
 import itertools
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import reduce
 from typing import Any
 
@@ -20,6 +21,7 @@ from dispatchkit.tensor.printing import cut, summarised
 from dispatchkit.types.rules import (
     ORDER_MATTERS,
     all_finite,
+    array_of,
     axes_of,
     implements,
     implements_each,
@@ -338,15 +340,39 @@ def diagonal_kronecker(x: KroneckerTensor, /, *, offset: int = 0) -> Any:
     return products_of([linalg.diagonal(f) for f in x.factors])
 
 
+def _floats_of(factor: Any) -> np.ndarray | None:
+    """Return the array of a factor that is a square matrix of floating-point numbers; None for any other."""
+    array = array_of(factor)
+    if array is None or array.ndim != 2 or array.dtype.kind not in "fc":
+        return None
+    rows, columns = array.shape
+    if rows != columns:
+        return None
+    return array
+
+
+def _product_of_traces(factors: Sequence[Any]) -> Any:
+    """Return the product of the traces of plain factors as a number; None where one is none, or it is not finite."""
+    product: Any = 1
+    for factor in factors:
+        array = _floats_of(factor)
+        if array is None:
+            return None
+        product = array.trace() * product
+    if not cmath.isfinite(product):
+        return None
+    return product
+
+
 @implements(linalg.trace)
 def trace_kronecker(x: KroneckerTensor, /, *, offset: int = 0, dtype: Any = None) -> Any:
+    if not offset and dtype is None:
+        product = _product_of_traces(x.factors)
+        if product is not None:
+            return wrap_array(Tensor, np.asarray(product))
     if offset or dtype is not None or not _square(x):
         return decline("only the main diagonal is that of the factors")
-    arrays = x._arrays()
-    if arrays is not None and arrays[0].dtype.kind in "fc":
-        trace = wrap_array(Tensor, np.asarray(math.prod([array.trace() for array in arrays])))
-    else:
-        trace = math.prod(linalg.trace(f) for f in x.factors)
+    trace = math.prod(linalg.trace(f) for f in x.factors)
     if all_finite(trace):
         return trace
     return decline(ORDER_MATTERS)
@@ -363,11 +389,11 @@ def inv_kronecker(x: KroneckerTensor, /) -> Any:
 
 @implements(linalg.slogdet)
 def slogdet_kronecker(x: KroneckerTensor, /) -> Any:
+    arrays = [array for array in map(_floats_of, x.factors) if array is not None and array.dtype.char in "fd"]
+    if len(arrays) == len(x.factors) and all(array.size and is_finite_array(array) for array in arrays):
+        return _slogdet_of_arrays(arrays)
     if not _square(x) or not is_finite(x) or not x.shape[-1]:
         return decline("some factor is not square or finite")
-    arrays = x._arrays()
-    if arrays is not None and arrays[0].dtype.char in "fd":
-        return _slogdet_of_arrays(arrays)
     results = [linalg.slogdet(f) for f in x.factors]
     powers = [x.shape[-1] // f.shape[-1] for f in x.factors]
     sign = math.prod(f.sign**power for f, power in zip(results, powers, strict=True))
@@ -379,10 +405,10 @@ def _slogdet_of_arrays(factors: list[np.ndarray]) -> Any:
     rows = math.prod([len(factor) for factor in factors])
     sign, logarithm = 1.0, 0.0
     for factor in factors:
-        of_factor = np.linalg.slogdet(factor)
+        sign_of_factor, logarithm_of_factor = map(float, np.linalg.slogdet(factor))
         power = rows // len(factor)
-        sign *= of_factor.sign**power
-        logarithm += of_factor.logabsdet * power
+        sign *= sign_of_factor**power
+        logarithm += logarithm_of_factor * power
     dtype = factors[0].dtype
     return linalg.SlogdetResult(*[wrap_array(Tensor, np.array(part, dtype)) for part in (sign, logarithm)])
 

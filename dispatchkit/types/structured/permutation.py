@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from dispatchkit import linalg, ops
-from dispatchkit.declare.wrapping import holds
+from dispatchkit.declare.wrapping import holds, wrap_array
 from dispatchkit.protocol.instance import tensor_protocol
 from dispatchkit.protocol.steps import decline
 from dispatchkit.tensor import Tensor
@@ -24,7 +24,6 @@ from dispatchkit.types.rules import (
 )
 from dispatchkit.types.structured.base import StructuredTensor, as_tensor, floating, require_finite, same_size
 from dispatchkit.types.structured.diagonal import DiagonalTensor, ScalarTensor
-from dispatchkit.types.structured.kept import kept
 from dispatchkit.types.structured.lazy import ProductTensor
 
 
@@ -35,7 +34,7 @@ class PermutationTensor(StructuredTensor):
     Parameters
     ----------
     permutation : tensor of shape (..., n), or what `asarray` makes one of: the column of the 1 in each row; the axes
-        in front are a batch
+        in front are a batch; an array of NumPy is copied, and cannot be changed in the matrix
     dtype : type of the elements; float64 by default
 
     Raises
@@ -58,6 +57,9 @@ class PermutationTensor(StructuredTensor):
     tensor(-1.)
     """
 
+    # The permutation that nobody changes, what shape and dtype a vector has, and how it is permuted and permuted back.
+    _fixed: tuple[Any, ...] = (None,) * 5
+
     def __init__(self, permutation: Any, *, dtype: Any = np.float64) -> None:
         self.permutation = as_tensor("PermutationTensor", "permutation", permutation, 1)
         self.dtype = np.dtype(dtype)
@@ -66,6 +68,7 @@ class PermutationTensor(StructuredTensor):
         places = ops.arange(self.permutation.shape[-1], device=self.permutation.device)
         if not holds(ops.sort(self.permutation, axis=-1) == places, traced=True):
             raise ValueError("PermutationTensor: permutation must hold each of 0 to n-1 once")
+        self.permutation = _unchangeable(self.permutation)
 
     @property
     def shape(self) -> tuple[int, ...]:
@@ -138,6 +141,7 @@ class PermutationTensor(StructuredTensor):
         permutation = array_of(self.permutation)
         if permutation is None or permutation.shape != x.shape or x.ndim != 1 or x.dtype != self.dtype:
             return None
+        self._fix(permutation)
         return x[permutation]
 
     def array_times(self, x: np.ndarray) -> np.ndarray | None:
@@ -145,11 +149,18 @@ class PermutationTensor(StructuredTensor):
         permutation = array_of(self.permutation)
         if permutation is None or permutation.shape != x.shape or x.ndim != 1 or x.dtype != self.dtype:
             return None
-        if x.size > MANY:
-            return x[kept(self, "inverse", (permutation,), _inverse)]
+        if self._fix(permutation):
+            return x[self._fixed[-1]]
         result = np.empty(x.shape, x.dtype)
         result[permutation] = x
         return result
+
+    def _fix(self, array: np.ndarray) -> bool:
+        """Keep for further calls what is known of a permutation that nobody can change; return whether it is one."""
+        if not _is_unchangeable(array) or type(self) is not PermutationTensor:
+            return False
+        self._fixed = self.permutation, array.shape, self.dtype, array, _inverse(array)
+        return True
 
     def solve_array(self, x: np.ndarray) -> np.ndarray | None:
         """Return a vector with its elements permuted back."""
@@ -165,14 +176,32 @@ class PermutationTensor(StructuredTensor):
         return f"PermutationTensor([{cut(self.permutation.tolist())}]{dtype})"
 
 
-MANY = 1_000  # elements, of which reading by a kept inverse takes less than writing by the permutation
-
-
 def _permutation(permutation: Tensor, dtype: Any) -> PermutationTensor:
-    """Return a matrix of what is known to be a permutation."""
+    """Return a matrix of what is known to be a permutation, and is nobody else's to change."""
     matrix = object.__new__(PermutationTensor)
+    array = array_of(permutation)
+    if array is not None and array.base is None:
+        array.flags.writeable = False
     matrix.permutation, matrix.dtype = permutation, np.dtype(dtype)
     return matrix
+
+
+def _unchangeable(permutation: Tensor) -> Tensor:
+    """Return a permutation of NumPy's as a tensor that nobody can write into, a copy unless it is one; others as such.
+
+    What was checked then goes on being true, and its inverse is computed once.
+    """
+    array = array_of(permutation)
+    if array is None or _is_unchangeable(array):
+        return permutation
+    copy = np.array(array)
+    copy.flags.writeable = False
+    unchangeable: Tensor = wrap_array(Tensor, copy)
+    return unchangeable
+
+
+def _is_unchangeable(array: np.ndarray) -> bool:
+    return array.base is None and not array.flags.writeable
 
 
 def inverse_of(permutation: Tensor) -> Tensor:

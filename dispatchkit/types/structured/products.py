@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -14,7 +15,10 @@ from dispatchkit.tensor import Tensor
 from dispatchkit.types.rules import array_of, axes_of, axis_of, check_product, implements, plain_arrays, promote
 from dispatchkit.types.structured.banded import BandedTensor, is_hermitian
 from dispatchkit.types.structured.base import NO_MATRIX, StructuredTensor, check_system, floating, with_dtype
+from dispatchkit.types.structured.diagonal import FEW, DiagonalTensor, ScalarTensor
+from dispatchkit.types.structured.permutation import PermutationTensor
 from dispatchkit.types.structured.systems import scipy_module
+from dispatchkit.types.structured.written_out import FIXED_PRODUCT, implement_products_on_arrays
 
 # Products and systems.
 
@@ -85,6 +89,49 @@ def solve_structured(x1: StructuredTensor, x2: StructuredTensor, /) -> Any:
     if x1 is NotImplemented or x2 is NotImplemented:
         return NotImplemented
     return linalg.inv(x1) @ x2
+
+
+# What takes less time than the calls that lead to it.
+
+RULES: dict[str, Callable[..., Any]] = {
+    "times": matmul_structured_tensor,
+    "from_left": matmul_tensor_structured,
+    "solve": solve_structured_tensor,
+}
+ONE_SHAPE = "a.shape == x.shape and x.ndim == 1 and a.dtype is x.dtype"
+implement_products_on_arrays(
+    DiagonalTensor,
+    "values",
+    RULES,
+    {
+        "times": (ONE_SHAPE, "a * x"),
+        "from_left": (ONE_SHAPE, "x * a"),
+        "solve": (
+            f"{ONE_SHAPE} is _double",
+            "x / a if len(a) < FEW and a.tobytes() == m._regular else m._quotient(x, a)",
+        ),
+    },
+    FEW=FEW,
+)
+OF_ONE_NUMBER = "x.ndim == 1 and len(x) == m.n and a.dtype is x.dtype"
+implement_products_on_arrays(
+    ScalarTensor,
+    "value",
+    RULES,
+    {
+        "times": (OF_ONE_NUMBER, "a * x"),
+        "from_left": (OF_ONE_NUMBER, "x * a"),
+        "solve": (f"{OF_ONE_NUMBER} is _double", "x / a if a else None"),
+    },
+)
+ANYTHING = "True"
+implement_products_on_arrays(
+    PermutationTensor,
+    "permutation",
+    RULES,
+    {"times": (ANYTHING, "x[ahead]"), "from_left": (ANYTHING, "x[back]"), "solve": ("_dtype is _double", "x[back]")},
+    template=FIXED_PRODUCT,
+)
 
 
 def _dtype_of_solution(*arrays: Any) -> Any:

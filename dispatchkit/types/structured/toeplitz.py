@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cache
@@ -16,12 +17,12 @@ from dispatchkit.protocol.steps import decline
 from dispatchkit.tensor import Tensor
 from dispatchkit.tensor.printing import summarised
 from dispatchkit.types.levels import arguments, open_arguments
-from dispatchkit.types.rules import bind_rule, enter, implements, is_finite_array
+from dispatchkit.types.rules import bind_rule, enter, implements, is_finite_array, plain_arrays
 from dispatchkit.types.structured.base import StructuredTensor, det_by_logarithm, in_one_dtype
 from dispatchkit.types.structured.circulant import CirculantTensor, convolve_columns, fit_elementwise
 from dispatchkit.types.structured.diagonal import ScalarTensor
 from dispatchkit.types.structured.lazy import implement_lazy_inverse
-from dispatchkit.types.structured.systems import log_determinant, solution
+from dispatchkit.types.structured.systems import log_determinant, scipy_module, solution
 
 
 @cache
@@ -32,6 +33,8 @@ def fast_length(least: int) -> int:
 
 # Rows of a system up to which Levinson's recursion takes less time than conjugate gradients.
 SMALL = 600
+RESIDUAL = 1e-13  # of a backward stable method, by the sizes of matrix and solution
+FEW = 256  # rows, of which a product takes less time by its definition than by Fourier transforms
 MOST_STEPS = 100  # of conjugate gradients; Levinson's recursion is as fast where more are needed
 
 
@@ -134,6 +137,25 @@ def solve_columns(column: Any, row: Any, b: Any) -> Any:
     raise np.linalg.LinAlgError("neither conjugate gradients nor Levinson's recursion find an exact solution")
 
 
+@np.errstate(all="ignore")
+def _solve_few(column: np.ndarray, row: np.ndarray, b: np.ndarray) -> np.ndarray | None:
+    """Return the solution for one right-hand side by Levinson's recursion; None where its residual is not small.
+
+    Of few rows transforms, by which the residual is computed elsewhere, take longer than the recursion.
+    """
+    solve_toeplitz = scipy_module("linalg", "solve").solve_toeplitz
+    try:
+        x: np.ndarray = solve_toeplitz((column, row), b, check_finite=False)
+    except np.linalg.LinAlgError:  # a leading minor is 0, with which the recursion ends
+        return None
+    diagonals = np.concatenate([row[:0:-1], column])
+    residual = b - np.convolve(diagonals, x, "valid")
+    bound = RESIDUAL * (float(np.abs(diagonals).sum()) * math.sqrt(x @ x) + math.sqrt(b @ b))
+    if math.isfinite(bound) and residual @ residual <= bound**2:
+        return x
+    return None
+
+
 class _Product:
     """The product with one Toeplitz matrix."""
 
@@ -164,7 +186,7 @@ class _Product:
         """Return whether the residual of each column is that of a backward stable method."""
         residual = np.linalg.norm(b - self(x.T).T, axis=0)
         bound = self.size * np.linalg.norm(x, axis=0) + np.linalg.norm(b, axis=0)
-        return bool(np.all(residual <= 1e-13 * bound))
+        return bool(np.all(residual <= RESIDUAL * bound))
 
 
 def _by_conjugate_gradients(times: _Product, b: Any) -> Any:
@@ -364,6 +386,20 @@ class ToeplitzTensor(StructuredTensor):
             return solution(Diagonals(), columns, self.column, self.first_row)
         except (np.linalg.LinAlgError, ImportError) as error:
             return decline(str(error))
+
+    def solve_array(self, x: np.ndarray) -> np.ndarray | None:
+        """Return the solution for one right-hand side, of few rows."""
+        arrays = plain_arrays(self.column, self.first_row)
+        if arrays is None or not 0 < x.size <= FEW:
+            return None
+        column, row = arrays
+        fits = x.shape == column.shape == row.shape and x.ndim == 1
+        if not fits or not x.dtype == column.dtype == row.dtype == np.float64:
+            return None
+        try:
+            return _solve_few(column, row, x)
+        except ImportError:
+            return None
 
     def principal(self, start: int, stop: int) -> ToeplitzTensor:
         """Return the square submatrix of the rows and columns `start` to `stop`."""

@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from dispatchkit import linalg, ops
+from dispatchkit.declare.wrapping import wrap_array
 from dispatchkit.protocol.instance import tensor_protocol
 from dispatchkit.protocol.steps import decline
 from dispatchkit.tensor import Tensor
@@ -198,10 +199,15 @@ def _both_sides(function: Any, x1: TriangularTensor, x2: TriangularTensor) -> Te
     if function is ops.add:
         on_arrays = np.add
     try:
-        with np.errstate(all="raise"):
-            return ops.asarray(on_arrays(*arrays))
+        both: Tensor = wrap_array(Tensor, _without_warnings(on_arrays, *arrays))
     except FloatingPointError:
         return None
+    return both
+
+
+@np.errstate(all="raise")
+def _without_warnings(function: np.ufunc, x1: np.ndarray, x2: np.ndarray) -> Any:
+    return function(x1, x2)
 
 
 def _product(triangle: np.ndarray, x: np.ndarray, upper: bool) -> np.ndarray:
