@@ -58,6 +58,8 @@ class BlockDiagonalTensor(StructuredTensor):
     def __init__(self, blocks: Sequence[Any]) -> None:
         behind = _array_of_blocks(blocks)
         if behind is not None:
+            if isinstance(blocks, list):
+                blocks = tuple(blocks)
             self._hold(wrap_array(Tensor, behind), blocks)
             return
         self.blocks = tuple(as_tensor("BlockDiagonalTensor", "a block", block, 2) for block in blocks)
@@ -339,6 +341,8 @@ def _array_of_blocks(blocks: Any) -> np.ndarray | None:
         return None
     first = blocks[0]
     if type(first) is not np.ndarray or first.ndim != 2 or first.shape[0] != first.shape[1] or not first.size:
+        return None
+    if first.dtype.kind not in "biufc":
         return None
     if isinstance(blocks, np.ndarray):
         whole = blocks.view()
