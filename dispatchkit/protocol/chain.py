@@ -120,10 +120,20 @@ class Chain:
         parameters = self.operation.parameters
         if (kwargs or not parameters.least <= len(args) <= parameters.most) and not parameters.allows(args, kwargs):
             self.operation.check_call(args, kwargs)
-        steps = self.steps
+        steps = self._answers or self.steps
+        before = declined_steps.get()
         if start and steps:
             declined.append(StepDecline(steps[0], pop_decline_reason()))
-        before = declined_steps.get()
+        elif steps and before[0] is not self.operation:
+            # Most calls end with the first answer, before which nobody has declined.
+            pop_decline_reason()
+            if on_step is not None:
+                on_step(self.operation, steps[0])
+            result = steps[0].call(*args, **kwargs)
+            if result is not NotImplemented:
+                return self.check_result(steps[0], result)
+            declined.append(StepDecline(steps[0], pop_decline_reason()))
+            start = 1
         try:
             for step in steps[start:]:
                 pop_decline_reason()  # an earlier one, of a handler that answered after all

@@ -14,7 +14,13 @@ from dispatchkit.errors import ModeError
 from dispatchkit.protocol.blocks import reset_states, state_variable
 from dispatchkit.protocol.observers import UNSEEN, CallEvent, here, is_observed, live, note_asked, note_live, observe
 from dispatchkit.protocol.overridable import Overridable
-from dispatchkit.protocol.steps import ModeDecline, pop_decline_reason, pop_mode_declines, record_mode_decline
+from dispatchkit.protocol.steps import (
+    ModeDecline,
+    mode_declines,
+    pop_decline_reason,
+    pop_mode_declines,
+    record_mode_decline,
+)
 
 
 class Cell:
@@ -270,7 +276,8 @@ def answer_by_modes(operation: Overridable, args: tuple[Any, ...], kwargs: dict[
     cell = _stack.get()
     if cell is None:
         return NotImplemented
-    pop_mode_declines()
+    if mode_declines.get():
+        pop_mode_declines()
     while cell is not None:
         mode, kind = cell.mode, type(cell.mode)
         if cell.protocol is operation.protocol and (not cell.off or cell.asks(operation)):

@@ -218,6 +218,8 @@ def _method(operation: Overridable, varargs: str | None) -> Callable[..., Any]:
     if named and not fixed:
         first = named[0]
     spreads = varargs is not None and varargs == first
+    # By its place where it has one, since calls that name arguments take longer.
+    by_place = first is not None and operation.parameters.signature.parameters[first].kind is FREE
 
     def method(self: Any, /, *args: Any, **kwargs: Any) -> Any:
         try:
@@ -232,9 +234,9 @@ def _method(operation: Overridable, varargs: str | None) -> Callable[..., Any]:
                 value = args
                 if not (spreads and not isinstance(args[0], (tuple, list))):
                     value = args[0]
-                if kwargs:
-                    return function(self, **{first: value}, **kwargs)
-                return function(self, **{first: value})
+                if by_place:
+                    return function(self, value, **kwargs)
+                return function(self, **{first: value}, **kwargs)
             rest = args[fixed:]
             if varargs is not None and rest and not isinstance(rest[0], (tuple, list)):
                 return function(self, *args[:fixed], **{varargs: rest}, **kwargs)

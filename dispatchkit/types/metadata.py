@@ -245,6 +245,45 @@ def _carry_plainly(op: Any, args: tuple[Any, ...]) -> Any:
 
     An everyday call inside takes less time than `carry_metadata` would take around it.
     """
+    first = args[0]
+    if len(args) > 2 or type(first) is not MetadataTensor or not _is_plain(first):
+        return _carry_several(op, args)
+    if len(args) == 1:
+        metadata = {**first.metadata}
+        result = op(first.data)
+    elif type(args[1]) in PLAIN:
+        metadata = {**first.metadata}
+        result = op(first.data, args[1])
+    else:
+        other = args[1]
+        if type(other) is not MetadataTensor or not _is_plain(other):
+            return NotImplemented
+        metadata = {**first.metadata}
+        if other is not first:
+            metadata = {**metadata, **other.metadata, **metadata}
+        result = op(first.data, other.data)
+    if type(result) is not Tensor:
+        return _with_merged(result, [each for each in args if type(each) is MetadataTensor], of(op), args, {})
+    return _carried(result, metadata, "left")
+
+
+def _carried(data: Tensor, metadata: dict[str, Any], merge: MergeLaw) -> MetadataTensor:
+    """Return a tensor with metadata that no law is about, which are nobody else's: the constructor is passed by."""
+    carried = object.__new__(MetadataTensor)
+    carried.data = data
+    carried.metadata = metadata
+    carried.merge = merge
+    carried.laws = {}
+    return carried
+
+
+def _is_plain(x: MetadataTensor) -> bool:
+    """Return whether a plain tensor is inside, and no law but the usual one decides about the metadata."""
+    return type(x.data) is Tensor and x.merge == "left" and not x.laws
+
+
+def _carry_several(op: Any, args: tuple[Any, ...]) -> Any:
+    """Return what `_carry_plainly` does, for several arguments in any order."""
     record = of(op)
     if record is None or not 0 < record.parameters.positional <= len(args):
         return NotImplemented
@@ -252,11 +291,11 @@ def _carry_plainly(op: Any, args: tuple[Any, ...]) -> Any:
     for value in args:
         cls = type(value)
         if cls is MetadataTensor:
-            if type(value.data) is not Tensor or value.laws or value.merge != "left":
+            if not _is_plain(value):
                 return NotImplemented
             sources.append(value)
             opened.append(value.data)
-        elif cls is Tensor or cls in NUMBERS:
+        elif cls in PLAIN:
             opened.append(value)
         else:
             return NotImplemented
@@ -264,23 +303,35 @@ def _carry_plainly(op: Any, args: tuple[Any, ...]) -> Any:
     first = sources[0]
     if type(result) is not Tensor:
         return _with_merged(result, sources, record, args, {})
-    metadata = {**first.metadata}
+    metadata = first.metadata.copy()
     for source in sources:
         if not source.metadata.keys() <= metadata.keys():
             metadata = {**metadata, **source.metadata, **metadata}
-    carried = object.__new__(MetadataTensor)
-    carried.data, carried.metadata, carried.merge, carried.laws = result, metadata, first.merge, first.laws
-    return carried
+    return _carried(result, metadata, "left")
 
 
-NUMBERS = frozenset({bool, int, float, complex})
+PLAIN = frozenset({bool, int, float, complex, Tensor})
 
 
 @tensor_protocol.implements(ops.getitem, MetadataTensor, declines=False)
 def getitem_with_metadata(x: Any, key: Any, /) -> Any:
     if type(x) is MetadataTensor and not x.laws and is_simple_key(key):
-        return x._replace(data=x.data[key], metadata=dict(x.metadata))
+        part = x.data[key]
+        if type(part) is Tensor:
+            return _carried(part, {**x.metadata}, x.merge)
+        return x._replace(data=part, metadata={**x.metadata})
     return carry_metadata(ops.getitem, x, key)
+
+
+@tensor_protocol.implements(ops.setitem, MetadataTensor, declines=False)
+def setitem_with_metadata(x: Any, key: Any, value: Any, /) -> Any:
+    if type(x) is MetadataTensor and _is_plain(x) and is_simple_key(key):
+        # The metadata stay those of the tensor that is written into, whatever the value has.
+        if type(value) in PLAIN:
+            return ops.setitem(x.data, key, value)
+        if type(value) is MetadataTensor and _is_plain(value):
+            return ops.setitem(x.data, key, value.data)
+    return carry_metadata(ops.setitem, x, key, value)
 
 
 def _with_merged(result: Any, sources: Sequence[MetadataTensor], operation: Any, args: Any, kwargs: Any) -> Any:

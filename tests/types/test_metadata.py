@@ -197,6 +197,23 @@ def test_gradients_flow_to_the_tensor_inside() -> None:
     assert data.grad.tolist() == [2.0, 4.0]
 
 
+def test_assignment_keeps_the_metadata_of_what_is_written_into() -> None:
+    x: Any = MetadataTensor([1.0, 2.0, 3.0], {"run": 7})
+    x[1] = MetadataTensor(5.0, {"unit": "m"})
+    x[:1] = 4.0
+    x[dk.asarray([2])] = dk.asarray([6.0])
+    assert x.data.tolist() == [4.0, 5.0, 6.0]
+    assert x.metadata == {"run": 7}
+
+
+def test_sums_have_the_keys_of_both_in_the_order_of_the_operands() -> None:
+    x: Any = MetadataTensor([1.0], {"run": 7, "unit": "m"})
+    y: Any = MetadataTensor([2.0], {"by": "Ada", "run": 8})
+    assert list((x + y).metadata.items()) == [("run", 7), ("unit", "m"), ("by", "Ada")]
+    assert list((y + x).metadata.items()) == [("by", "Ada"), ("run", 8), ("unit", "m")]
+    assert (x + x).metadata is not x.metadata
+
+
 def test_assignment_changes_the_tensor_inside() -> None:
     x: Any = MetadataTensor([1.0, 2.0], {"unit": "m"})
     x[0] = 5.0

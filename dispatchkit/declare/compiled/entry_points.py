@@ -58,7 +58,7 @@ except KeyError:
     <?reflected>if _operation.protocol.types.leaves(type(<last>), _reflected):
     <?reflected>    return NotImplemented
     _first = _decide(_operation, <arguments>, _table, <types>)
-_result = <answer>
+<answer>
 if _result is NotImplemented or _result is None:
     return _continue_chain(_operation, _first, <arguments>, _result)
 return _result
@@ -260,7 +260,7 @@ def _plain(operation: DeclaredOperation, spelled: SpelledOut, *, reflected: bool
         found="_table[_type]" + "".join(f"[{cls}]" for cls in types),
         reflected=reflected,
         types=", ".join(["_type", *types]),
-        answer=f"_first({call})",
+        answer=[f"_result = _first({call})"],
     )
 
 
@@ -270,10 +270,9 @@ def _leading(operation: DeclaredOperation, spelled: SpelledOut) -> list[str]:
     sequence = spelled.forms[spelled.parameters[0].name] is Form.SEQUENCE
     beyond = ["_unknown", *([] if spelled.spread else ["_star"])]
     needed = [x for x, p in zip(values, others, strict=True) if p.default is p.empty and p.kind is not STAR]
+    more = ""
     if spelled.positional[1:] or spelled.spread:
-        more, has_more = ", *_args", "_args or _unknown"
-    else:
-        more, has_more = "", "_unknown"
+        more = ", *_args"
     arguments = f"({first}{more or ','}), _unknown"
     fits = ["not _foreign", *(f"not {x}" for x in beyond), *(f"{x} is not _MISSING" for x in needed)]
     compute = [f"_r = _compute({spelled.passed_on('_array')})"]
@@ -318,8 +317,16 @@ def _leading(operation: DeclaredOperation, spelled: SpelledOut) -> list[str]:
         reflected=False,
         arguments=arguments,
         types="*([] if _type is None else [_type])" if sequence else "_type",
-        answer=f"_first({first}{more}, **_unknown) if {has_more} else _first({first})",
+        answer=_answer_lines(first, more),
     )
+
+
+def _answer_lines(first: str, more: str) -> list[str]:
+    """Return the lines that call who answers: without keywords no dictionary of them is made, which takes as long."""
+    lines = [f"_result = _first({first})"]
+    if more:
+        lines = ["if _args:", f"    _result = _first({first}{more})", "else:", *indent(lines)]
+    return ["if _unknown:", f"    _result = _first({first}{more}, **_unknown)", "else:", *indent(lines)]
 
 
 def _several(operation: DeclaredOperation, spelled: SpelledOut, *, returns_itself: bool) -> list[str]:

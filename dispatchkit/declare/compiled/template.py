@@ -221,7 +221,10 @@ def passed_arguments(
 ) -> tuple[tuple[Any, ...], dict[str, Any]]:
     """Return positional and keyword arguments of a call without those that it left out."""
     args = [x for x in positional if x is not MISSING]
-    return (*args, *star), {**{name: x for name, x in named.items() if x is not MISSING}, **unknown}
+    kwargs = {name: x for name, x in named.items() if x is not MISSING}
+    if unknown:
+        kwargs.update(unknown)
+    return (*args, *star), kwargs
 
 
 def can_be_spelled(parameters: Parameters) -> bool:

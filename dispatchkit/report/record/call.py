@@ -34,9 +34,9 @@ Layout: TypeAlias = "tuple[tuple[int, ...] | None, Any]"
 # Code and instruction of the program.
 Place: TypeAlias = "tuple[CodeType, int]"
 # Before a call: the types that decide who answers, None where all are plain arrays or numbers; the types of the arrays
-# and their layouts; the place that led to it, None where it is that of the call around it; name and identifier of the
-# thread; name of the asyncio task, "" outside of any.
-Began: TypeAlias = "tuple[Key | None, tuple[type, ...], list[Layout], Place | None, str, int, str]"
+# and their layouts; the place that led to it, None where it is that of the call around it; the thread, and its
+# identifier; name of the asyncio task, "" outside of any.
+Began: TypeAlias = "tuple[Key | None, tuple[type, ...], list[Layout], Place | None, threading.Thread, int, str]"
 # After it: the type of the result; who answers such calls, None where nobody else than the default can; class and first
 # line of what it raised, or ""; whether nobody answered.
 Came: TypeAlias = "tuple[type, Chain | None, str, bool]"
@@ -109,7 +109,7 @@ def began_of(call: CallEvent) -> Began:
     asyncio: Any = sys.modules.get("asyncio")
     # Asking for the task where no loop runs raises an error, which takes longer than all else here.
     task = "" if asyncio is None or asyncio._get_running_loop() is None else _name_of(asyncio.current_task())
-    return key, types, layouts, (frame.f_code, frame.f_lasti), thread.name, ident, task
+    return key, types, layouts, (frame.f_code, frame.f_lasti), thread, ident, task
 
 
 def came_of(call: CallEvent, result: Any, error: BaseException | None) -> Came:
@@ -294,7 +294,7 @@ def trace_call(call: CallEvent, parent: int | None, depth: int, origin: int) -> 
     (code, instruction), names = _place_of(call), tuple([_name(cls) for cls in types])
     shapes, dtypes = tuple([shape for shape, _ in layouts]), tuple([_dtype(dtype) for _, dtype in layouts])
     file, line = code.co_filename, line_of(code, instruction)
-    record = TracedCall(call.name, names, shapes, dtypes, file, line, thread, ident, task, parent, depth)
+    record = TracedCall(call.name, names, shapes, dtypes, file, line, thread.name, ident, task, parent, depth)
     record.start = (call.started or call.entered) - origin
     came: Came | None = call.came
     if came is None or not call.ended:

@@ -132,5 +132,7 @@ def _register(operation: Any, types: tuple[type, ...], lines: list[str], names: 
 
     function = compiled_later(build)
     function.__name__ = function.__qualname__ = f"{operation.__name__}_{'_'.join(cls.__name__ for cls in types)}"
-    function.__module__ = types[0].__module__
+    function.__module__ = __name__
+    vars(function)["__wrapped__"] = names["_otherwise"]  # whose signature it has, and whose place messages name
+    globals()[function.__name__] = function  # where pickles of rules find it
     enter(operation, *types)(function)

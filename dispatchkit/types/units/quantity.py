@@ -510,7 +510,7 @@ def _by_step(value: Any, step: Rescaling | None) -> Any:
     """Return the numbers of an argument, converted."""
     if type(value) is QuantityTensor:
         value = value.data
-        if type(value) is not Tensor or value.requires_grad:
+        if type(value) is not Tensor or value._node is not None:
             _watch(value)
     if step is None:
         return value

@@ -231,3 +231,10 @@ def test_arrays_of_another_byte_order_and_read_only_ones_are_multiplied() -> Non
     fixed = np.full((3, N), 1.0)
     fixed.flags.writeable = False
     npt.assert_array_equal((BandedTensor(fixed, lower=1, upper=1) @ dk.ones(N)).numpy(), wanted)
+
+
+@pytest.mark.parametrize("function", [dk.add, dk.matmul, dk.linalg.solve])
+def test_rules_that_are_written_out_are_found_by_pickles(function: Any) -> None:
+    handlers = [rule.handler for rule in dk.rules(function) if DiagonalTensor in rule.types]
+    assert handlers
+    assert all(pickle.loads(pickle.dumps(handler)) is handler for handler in handlers if hasattr(handler, "__code__"))
