@@ -7,9 +7,10 @@ import numpy as np
 import pytest
 
 import dispatchkit as dk
-from dispatchkit.types import UncertainTensor
-from tests.programs.growth.clock import slope
+from dispatchkit.types import DiagonalTensor, UncertainTensor
+from tests.programs.growth.clock import least_seconds, slope
 from tests.programs.growth.numbers_of_things import SERIES
+from tests.programs.growth.sizes import TIME, Study, Subject
 from tests.protocol.support import steps_of
 
 FEW = 10
@@ -40,3 +41,27 @@ def test_numbers_that_only_move_take_steps_that_do_not_grow() -> None:
     for function in (dk.clone, dk.ravel, dk.sort, dk.nonzero):
         function(few), function(many)
         assert steps_of(partial(function, many)) <= 1.1 * steps_of(partial(function, few))
+
+
+def test_calls_for_which_the_time_was_over_wait_and_are_measured_later() -> None:
+    study = Study(Subject(lambda n: DiagonalTensor(np.ones(n)), sizes=(10, 100)))
+    study.calls = {name: study.calls[name] for name in ("sqrt", "trace")}
+    study.measure(0.0)
+    assert (study.found, study.left) == ({}, {"sqrt": TIME, "trace": TIME})
+    study.measure()
+    assert (list(study.found), study.left, study.waiting) == (["sqrt", "trace"], {}, [])
+
+
+def test_calls_whose_larger_sizes_have_no_answer_are_left_out_with_the_reason() -> None:
+    def refuse(x: DiagonalTensor) -> None:
+        if x.shape[0] > 10:
+            raise ValueError
+
+    study = Study(Subject(lambda n: DiagonalTensor(np.ones(n)), sizes=(10, 100)))
+    study.calls = {"refuse": refuse}
+    study.measure()
+    assert (study.found, study.left) == ({}, {"refuse": "larger ones are answered in another way"})
+
+
+def test_a_call_shorter_than_a_step_of_the_clock_takes_some_time() -> None:
+    assert least_seconds(lambda: None) > 0

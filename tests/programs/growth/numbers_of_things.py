@@ -11,7 +11,7 @@ import numpy as np
 import dispatchkit as dk
 from dispatchkit import types
 
-from .clock import ALLOWED, NO_LIMIT, Allowance, slope
+from .clock import ALLOWED, Allowance, exponent, slope
 
 __all__ = ["SERIES", "lines"]
 
@@ -246,8 +246,7 @@ def lines(wanted: Callable[[str], bool], seconds: float) -> Iterator[str]:
 
     def expected(smaller: int, larger: int) -> float:
         if (smaller, larger) not in plain:
-            found = slope(objects_of_python, (smaller, larger), lambda *_: 1.0, LONGEST)
-            plain[smaller, larger] = max(1.0, NO_LIMIT if found is None else found.exponent)
+            plain[smaller, larger] = max(1.0, exponent(objects_of_python, (smaller, larger)))
         return plain[smaller, larger] + ALLOWED
 
     yield "| number of | from | to | exponent | theory | |"

@@ -20,7 +20,7 @@ from dispatchkit.protocol.kinds import CreationKind
 
 from .clock import ALLOWED, NO_LIMIT, Allowance, Slope, exponent, slope
 
-__all__ = ["SUBJECTS", "Subject", "lines"]
+__all__ = ["SUBJECTS", "Study", "Subject", "lines"]
 
 WIDE = (300, 1_000, 3_000, 10_000, 30_000, 100_000, 300_000, 1_000_000)
 SHORT = WIDE[:-2]
@@ -212,36 +212,71 @@ def answered(call: Callable[[Any], Any], x: Any) -> bool:
     return True
 
 
-def measured(subject: Subject, seconds: float = NO_LIMIT) -> Iterator[Measured]:
-    """Yield what is found of a type.
+class Study:
+    """The calls of a type: what is found of them, and why some have no figure.
 
     Parameters
     ----------
     subject : the type
-    seconds : of the processor for all of it: the slower the calls are, the earlier their sizes end
+
+    Attributes
+    ----------
+    calls : those that an instance answers
+    found : what is found of calls, by their names
+    left : why others have no figure, by their names; those for which the time was over may be measured later
     """
-    end = process_time() + seconds
-    made = cache(subject.make)
-    small = made(subject.sizes[0])
-    tried = [(name, call) for name, call in calls(small) if name not in LEFT_OUT and answered(call, small)]
-    for place, (name, call) in enumerate(tried):
-        most = SHARES * max(end - process_time(), 0.0) / (len(tried) - place)
-        found = _measured_call(subject, made, name, call, most)
-        if found is not None and found.excess > ALLOWED:
-            # Other programs take their part of the caches: once more, beside plain arrays as they are now.
-            of_memory.cache_clear()
-            of_transform.cache_clear()
-            again = _measured_call(subject, made, name, call, most)
-            if again is not None and again.excess < found.excess:
-                found = again
-        if found is not None:
-            yield found
+
+    def __init__(self, subject: Subject) -> None:
+        self.subject = subject
+        small = subject.make(subject.sizes[0])
+        self.calls = {name: call for name, call in calls(small) if answered(call, small)}
+        self.found: dict[str, Measured] = {}
+        self.left = {name: TRANSFORM_OF_ANY_LENGTH for name in self.calls if name in LEFT_OUT}
+
+    @property
+    def waiting(self) -> list[str]:
+        """The calls that are to be measured yet."""
+        return [name for name in self.calls if name not in self.found and self.left.get(name, TIME) == TIME]
+
+    def measure(self, seconds: float = NO_LIMIT) -> None:
+        """Measure the calls that wait for it.
+
+        Parameters
+        ----------
+        seconds : of the processor for all of them: the slower the calls are, the earlier their sizes end
+        """
+        end = process_time() + seconds
+        made = cache(self.subject.make)
+        waiting = self.waiting
+        for place, name in enumerate(waiting):
+            most = SHARES * max(end - process_time(), 0.0) / (len(waiting) - place)
+            found = _measured_call(self.subject, made, name, self.calls[name], most)
+            if isinstance(found, Measured) and found.excess > ALLOWED:
+                # Other programs take their part of the caches: once more, beside plain arrays as they are now.
+                of_memory.cache_clear()
+                of_transform.cache_clear()
+                again = _measured_call(self.subject, made, name, self.calls[name], most)
+                if isinstance(again, Measured) and again.excess < found.excess:
+                    found = again
+            if isinstance(found, Measured):
+                self.found[name] = found
+                self.left.pop(name, None)
+            else:
+                self.left[name] = found
+
+
+# Why a call has no figure.
+TIME = "the time was over"
+SLOW = f"two sizes take longer than {LONGEST:g} seconds"
+LARGE = "larger ones take more memory than there is"
+OTHERWISE = "larger ones are answered in another way"
+TRANSFORM_OF_ANY_LENGTH = "the lengths that are transformed have other factors from size to size"
 
 
 def _measured_call(
     subject: Subject, made: Callable[[int], Any], name: str, call: Callable[[Any], Any], most: float
-) -> Measured | None:
-    """Return what is found of one call within some seconds; None where no two sizes are answered."""
+) -> Measured | str:
+    """Return what is found of one call within some seconds, or why nothing is."""
     theory = (SORTED | FILLED | subject.others).get(name, subject.theory)
     filled = theory == 2.0 and name in FILLED | BY_ALL_SOURCES
     if name in DRAWN and math.prod(made(subject.sizes[0]).shape) > subject.numbers * subject.sizes[0]:
@@ -255,16 +290,21 @@ def _measured_call(
     def expected(smaller: int, larger: int) -> float:
         return theory + float(beyond_of(smaller, larger)) + ALLOWED
 
+    longest = min(LONGEST, most / 10)
     try:
         # What is answered at one size may become dense at another, which would be another operation.
         with dk.densify(on="error"), np.errstate(all="ignore"), warnings.catch_warnings():
             warnings.simplefilter("ignore")
-            found = slope(work, subject.sizes, expected, min(LONGEST, most / 10), most)
-    except (*NO_ANSWER, MemoryError):
-        return None
-    if found is None:
-        return None
-    return Measured(name, found, theory, beyond_of(found.smaller, found.larger))
+            found = slope(work, subject.sizes, expected, longest, most)
+    except MemoryError:
+        return LARGE
+    except NO_ANSWER:
+        return OTHERWISE
+    if found is not None:
+        return Measured(name, found, theory, beyond_of(found.smaller, found.larger))
+    if longest < LONGEST:
+        return TIME
+    return SLOW
 
 
 def _beyond(subject: Subject, smaller: int, larger: int, *, filled: bool, transformed: bool) -> float:
@@ -346,17 +386,45 @@ def lines(wanted: Callable[[str], bool], seconds: float) -> Iterator[str]:
     yield "| --- | --- | --- | --- | --- | --- | --- |"
     chosen = {name: subject for name, subject in SUBJECTS.items() if wanted(name)}
     allowance = Allowance(seconds, len(chosen))
+    studies: dict[str, Study] = {}
     for name, subject in chosen.items():
         with allowance.share() as share:
-            rows = sorted(measured(subject, share), key=lambda row: row.excess)
-        yield _line(name, rows)
+            studies[name] = Study(subject)
+            studies[name].measure(share)
+        if not studies[name].waiting:
+            yield _line(name, studies[name])
+    # What others left over of the time is for those that took more than their part of it.
+    unfinished = {name: study for name, study in studies.items() if study.waiting}
+    allowance = Allowance(allowance.seconds, len(unfinished))
+    for name, study in unfinished.items():
+        with allowance.share() as share:
+            study.measure(share)
+        yield _line(name, study)
+    yield ""
+    yield from _without_figure(studies)
     yield ""
     yield f"Plain arrays: {of_memory(100_000, 1_000_000):.2f} from 100,000 elements to 1,000,000."
 
 
-def _line(name: str, rows: list[Measured]) -> str:
+def _line(name: str, study: Study) -> str:
+    rows = sorted(study.found.values(), key=lambda row: row.excess)
+    counts = f"{len(rows)} of {len(study.calls)}"
+    if not rows:
+        return f"| `{name}` | {counts} | - | - | - | - | - |"
     above = [f"`{row.call}` {row.slope.exponent:.2f} ({row.theory:g})" for row in rows if row.excess > ALLOWED]
     middle, last = sorted(row.slope.exponent for row in rows)[len(rows) // 2], rows[-1]
     largest = max(row.slope.larger for row in rows)
-    cells = [f"`{name}`", str(len(rows)), f"{largest:,}", f"{middle:.2f}", f"{last.slope.exponent:.2f}"]
+    cells = [f"`{name}`", counts, f"{largest:,}", f"{middle:.2f}", f"{last.slope.exponent:.2f}"]
     return f"| {' | '.join([*cells, f'`{last.call}`', ', '.join(above) or 'none'])} |"
+
+
+def _without_figure(studies: dict[str, Study]) -> Iterator[str]:
+    """Yield a line for each reason why calls have no figure, with the calls of each type."""
+    for reason in (TIME, SLOW, LARGE, OTHERWISE, TRANSFORM_OF_ANY_LENGTH):
+        parts = []
+        for name, study in studies.items():
+            names = [f"`{call}`" for call, why in study.left.items() if why == reason]
+            if names:
+                parts.append(f"`{name}`: {', '.join(names)}")
+        if parts:
+            yield f"- No figure, since {reason}: {'; '.join(parts)}."
