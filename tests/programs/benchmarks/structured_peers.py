@@ -44,7 +44,7 @@ Row = dict[str, Callable[[], Any]]
 # For each piece of work the ways to do it and, of a system, its product and its right-hand side.
 Rows = dict[str, tuple[Row, Any]]
 rng = np.random.default_rng(0)
-REPEATS = 7
+REPEATS = 15
 
 
 def held(x: Any) -> tuple[Any, Any, Any]:
