@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from dispatchkit.as_torch.functions import linalg_solve
-from dispatchkit.as_torch.shared import hermitian_of, written_functions
+from dispatchkit.as_torch.shared import hermitian_of, several, written_functions
 from dispatchkit.as_torch.table import ALONE, TRANSLATIONS, is_array
 from dispatchkit.declare.namespace import tensor_namespace as xp
 from dispatchkit.declare.wrapping import holds
@@ -353,6 +353,55 @@ def linalg_householder_product(input: Any, tau: Any) -> Any:
         v = (below + unit)[..., :, place : place + 1]
         y = y - tau[..., place, None, None] * (v @ (xp.conj(xp.matrix_transpose(v)) @ y))
     return xp.broadcast_to(y, input.shape)
+
+
+# Old names, and arrays of more axes taken for matrices.
+
+
+def pinverse(input, rcond=1e-15):
+    return linalg_pinv(input, rcond)
+
+
+def qr(input, some=True):
+    mode = "reduced"
+    if not some:
+        mode = "complete"
+    return xp.linalg.qr(input, mode=mode)
+
+
+def chain_matmul(*matrices):
+    return TRANSLATIONS["linalg.multi_dot"](several(matrices))
+
+
+def adjoint(input):
+    if input.ndim < 2:
+        raise RuntimeError(f"tensor.adjoint() is only supported on matrices or batches of them, found {input.ndim}-D")
+    return xp.conj(xp.matrix_transpose(input))
+
+
+def linalg_tensorinv(A, ind=2):
+    if ind <= 0:
+        raise RuntimeError(f"Expected a strictly positive integer for 'ind', but got {ind}")
+    first, last = tuple(A.shape[:ind]), tuple(A.shape[ind:])
+    if math.prod(first) != math.prod(last):
+        raise RuntimeError(
+            f"Expected self to satisfy the requirement prod(self.shape[ind:]) == prod(self.shape[:ind]), but got "
+            f"{math.prod(last)} != {math.prod(first)}"
+        )
+    return xp.reshape(xp.linalg.inv(xp.reshape(A, (math.prod(first), -1))), (*last, *first))
+
+
+def linalg_tensorsolve(A, B, dims=None):
+    if dims is not None:
+        A = xp.moveaxis(A, tuple(dims), tuple(range(A.ndim - len(dims), A.ndim)))
+    unknown = tuple(A.shape[B.ndim :])
+    if math.prod(unknown) != math.prod(B.shape):
+        raise RuntimeError(
+            f"Expected self to satisfy the requirement prod(self.shape[other.ndim:]) == prod(self.shape[:other.ndim]), "
+            f"but got {math.prod(unknown)} != {math.prod(B.shape)}"
+        )
+    columns = xp.linalg.solve(xp.reshape(A, (-1, math.prod(unknown))), xp.reshape(B, (-1, 1)))
+    return xp.reshape(columns, unknown)
 
 
 ALONE.update({path: f for path, f in written_functions(globals()).items() if path not in TRANSLATIONS})

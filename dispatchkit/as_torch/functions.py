@@ -21,6 +21,7 @@ from dispatchkit.as_torch.table import ALONE, TRANSLATIONS, Function, NotTransla
 from dispatchkit.backends.arrays import numpy_dtype
 from dispatchkit.declare.namespace import tensor_namespace as xp
 from dispatchkit.graph.storage import Storage
+from dispatchkit.ops.random.generator import source_of
 from dispatchkit.tensor.gradients import like_tensor
 from dispatchkit.tensor.numpy_arguments import signature_in_numpy
 
@@ -558,6 +559,17 @@ def _bernoulli(input, p=None, *, generator=None):
     return xp.random.bernoulli(p, shape=tuple(input.shape), dtype=input.dtype, generator=generator)
 
 
+def poisson(input, generator=None):
+    drawn = source_of(generator).poisson(np.asarray(input.detach()))
+    return like_tensor(input, xp.asarray(drawn.astype(np.dtype(str(input.dtype)))))
+
+
+def binomial(count, prob, generator=None):
+    counts, probabilities = np.broadcast_arrays(np.asarray(count.detach()), np.asarray(prob.detach()))
+    drawn = source_of(generator).binomial(counts.astype(np.int64), probabilities)
+    return like_tensor(count, xp.asarray(drawn.astype(np.dtype(str(count.dtype)))))
+
+
 def randint_like(input, low=0, high=None, *, dtype=None, **options):
     if high is None:
         low, high = 0, low
@@ -581,4 +593,4 @@ def nn_functional_softmin(input, dim=None, _stacklevel=3, dtype=None):
 
 TRANSLATIONS.update(written_functions(globals()))
 ALONE["bernoulli"] = _bernoulli
-ALONE.update({name: TRANSLATIONS.pop(name) for name in ("normal", "positive", "randint_like")})
+ALONE.update({name: TRANSLATIONS.pop(name) for name in ("binomial", "normal", "poisson", "positive", "randint_like")})

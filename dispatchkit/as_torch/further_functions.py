@@ -415,5 +415,6 @@ ALONE.update(
         )
     }
 )
-TRANSLATIONS |= {"trapz": trapezoid, "special.logit": logit}
+TRANSLATIONS |= {"trapz": trapezoid, "special.logit": logit, "row_stack": TRANSLATIONS["vstack"]}
+TRANSLATIONS |= {f"special.{name}": TRANSLATIONS[name] for name in ("exp2", "round", "sinc")}
 ALONE["special.gammaln"] = lgamma

@@ -14,7 +14,7 @@ from dispatchkit.declare.inplace import change_by
 from dispatchkit.declare.namespace import tensor_namespace as xp
 from dispatchkit.graph.storage import Storage
 
-__all__ = ["converting", "give_operators", "in_place", "spreading"]
+__all__ = ["converting", "give_operators", "in_place", "spreading", "where_asked"]
 
 Call = Callable[..., Any]
 NUMBERS = frozenset({bool, int, float, complex})
@@ -217,6 +217,38 @@ def in_place(cls: Any, name: str, function: Call, plain: Call | None) -> Call:
     method.__name__ = method.__qualname__ = f"{name}_"
     method.__doc__ = f"Write the result of `{function.__name__}` into the tensor."
     return method
+
+
+def where_asked(name: str, place: int, call: Call) -> Call:
+    """Return a caller that writes a result into the first argument, and returns that, where `inplace` is true.
+
+    Parameters
+    ----------
+    name : of the function
+    place : of the argument `inplace`
+    call : gives the result of arguments by position and by name
+    """
+
+    def answer(args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        asked = kwargs.get("inplace", False)
+        if len(args) > place:
+            asked = args[place]
+        if asked is not True:
+            return call(args, kwargs)
+        others = [*args[1:place], *args[place + 1 :]]
+        by_name = {key: value for key, value in kwargs.items() if key != "inplace"}
+        # The first one may be given by its name.
+        x = args[0] if args else by_name.pop("input")
+
+        def result(x: Any, *others: Any, **by_name: Any) -> Any:
+            return in_dtype(f"{name}_", x, call((x, *others), by_name))
+
+        try:
+            return change_by(result, f"{name}_", x, tuple(others), by_name)
+        except Exception as error:  # noqa: BLE001  # raised again
+            raise as_raised_by_pytorch(error) from error.__cause__
+
+    return answer
 
 
 def are_plain(cls: Any, x: Any, args: tuple[Any, ...]) -> bool:

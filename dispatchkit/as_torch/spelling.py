@@ -21,6 +21,7 @@ from dispatchkit.as_torch import (  # noqa: F401  # they enter functions
     functional,
     further_functions,
     further_networks,
+    integers,
     networks,
     places,
     ranges,
@@ -43,7 +44,7 @@ from dispatchkit.as_torch.calling.quick import quick
 from dispatchkit.as_torch.calling.raised import as_raised_by_pytorch
 from dispatchkit.as_torch.devices import device
 from dispatchkit.as_torch.masking import masked_functions
-from dispatchkit.as_torch.operators import converting, give_operators, in_place, spreading
+from dispatchkit.as_torch.operators import converting, give_operators, in_place, spreading, where_asked
 from dispatchkit.as_torch.shapes import Shape, Size
 from dispatchkit.as_torch.shared import copying, in_dtype_of, in_shape
 from dispatchkit.as_torch.special_functions import OPERATIONS
@@ -385,7 +386,10 @@ def caller(path: str, function: Call, names: Any, targets: Any, shown: Any, oper
     most = count
     if operation is None:
         most = len(names)
-    call = show(quick(whole, whole.__call__, most, Tensor), path, shown, operation)
+    answer: Call = whole.__call__
+    if "inplace" in whole.names:
+        answer = where_asked(path.rpartition(".")[2], list(whole.names).index("inplace"), answer)
+    call = show(quick(whole, answer, most, Tensor), path, shown, operation)
     call.check = whole.check_in_place  # type: ignore[attr-defined]
     call.as_method = show(quick(whole, whole.as_method, most, Tensor), path, shown, operation)  # type: ignore[attr-defined]
     return call

@@ -294,6 +294,26 @@ class DropoutOfChannels(Dropout):
 
     @override
     def forward(self, x: Any) -> Any:
+        """Replace channels in training, none in evaluation.
+
+        Parameters
+        ----------
+        x : array with an axis of channels before the axes that each of them has
+
+        Returns
+        -------
+        Array
+            Array of the shape of `x`.
+
+        Raises
+        ------
+        ValueError : for an array of fewer axes
+        """
+        if x.ndim <= self.axes:
+            raise ValueError(
+                f"{type(self).__name__}: x must have an axis of channels before its last {self.axes}, found the shape "
+                f"{tuple(x.shape)}"
+            )
         channels = *x.shape[: -self.axes], *(1,) * self.axes
         return x * dropout(tensor_namespace.ones(channels, dtype=x.dtype), self.p, self.training)
 

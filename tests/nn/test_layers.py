@@ -149,6 +149,12 @@ def test_a_layer_prints_as_pytorchs(name: str, torch: Any) -> None:
     assert str(make(nn)) == printed.replace(", bias=False", "") if "LayerNorm" in name else printed
 
 
+def test_a_dropout_of_channels_needs_an_axis_of_channels() -> None:
+    message = r"Dropout2d: x must have an axis of channels before its last 2, found the shape \(3, 4\)"
+    with pytest.raises(ValueError, match=message):
+        nn.Dropout2d()(dk.ones((3, 4)))
+
+
 @pytest.mark.parametrize(("make", "axes"), [(nn.Dropout1d, 1), (nn.Dropout2d, 2), (nn.Dropout3d, 3)])
 def test_channels_are_dropped_as_wholes(make: Any, axes: int) -> None:
     dk.manual_seed(0)

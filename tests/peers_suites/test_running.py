@@ -46,7 +46,7 @@ def toy(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     (tmp_path / "toy" / "tests" / "test_all.py").write_text(TESTS)
     (tmp_path / "expected").mkdir()
     (tmp_path / "expected" / "toy.toml").write_text(RECORD)
-    suite = Suite("toy", ("tests",), "toy", plugin=False)
+    suite = Suite("toy", ("tests",), "toy")
     monkeypatch.setattr(program, "SUITES", {"toy": suite})
     monkeypatch.setattr(program, "EXPECTED", tmp_path / "expected")
     return tmp_path

@@ -8,8 +8,9 @@ from typing import Any
 
 import numpy as np
 
-from dispatchkit import optim
+from dispatchkit import optim, random
 from dispatchkit.as_torch import distributions, stacked, utilities
+from dispatchkit.as_torch.entering.at_the_top import changing_functions, functions_at_the_top
 from dispatchkit.as_torch.entering.entered import extend_module, of_module
 from dispatchkit.as_torch.entering.homes import enter_homes
 from dispatchkit.as_torch.files import serialization
@@ -25,6 +26,7 @@ from dispatchkit.as_torch.methods.further_methods import give_further_methods
 from dispatchkit.as_torch.methods.reshaped import give_shapes_in_place
 from dispatchkit.as_torch.shapes import Shape
 from dispatchkit.as_torch.spelling import FUNCTIONS, HOME, Module, enter_module, spelling_results
+from dispatchkit.declare.namespace import tensor_namespace as xp
 from dispatchkit.nn import utils
 
 # The names of distributions, and PyTorch's modules of one distribution each.
@@ -46,13 +48,6 @@ WEIGHTED = (AdaptiveLogSoftmaxWithLoss, Bilinear, DataParallel, EmbeddingBag, So
 OF_SEQUENCES = (
     *("PackedSequence", "pack_padded_sequence", "pack_sequence", "pad_packed_sequence", "pad_sequence"),
     *("unpack_sequence", "unpad_sequence"),
-)
-# Functions of networks that PyTorch has among all others, too, with the same arguments.
-AT_THE_TOP = (
-    *("bilinear", "celu", "channel_shuffle", "conv1d", "conv2d", "conv3d", "conv_transpose1d", "conv_transpose2d"),
-    *("conv_transpose3d", "cosine_similarity", "group_norm", "hardshrink", "layer_norm", "max_pool1d", "max_pool2d"),
-    *("max_pool3d", "pairwise_distance", "pdist", "pixel_shuffle", "pixel_unshuffle", "prelu", "rms_norm", "selu"),
-    *("threshold", "alpha_dropout", "avg_pool1d", "adaptive_avg_pool1d"),
 )
 
 
@@ -149,11 +144,17 @@ def _enter_functions(precision: dict[str, Any]) -> None:
         extend_module(place, functions)
     of_func = {"stack_module_state": stacked.stack_module_state, "grad_and_value": stacked.grad_and_value}
     extend_module("func", {**of_func, "functional_call": spelling_results(utils.functional_call)})
-    of_networks = {name: FUNCTIONS[f"nn.functional.{name}"] for name in AT_THE_TOP}
+    extend_module("nn.functional", changing_functions("nn.functional"))
     files = {"save": serialization.save, "load": serialization.load}
     draws = {name: machine.complex_draws(FUNCTIONS[name], False) for name in ("rand", "rand_like")}
     draws |= {name: machine.complex_draws(FUNCTIONS[name], True) for name in ("randn", "randn_like")}
-    more = {**files, **of_networks, **draws, "vmap": of_module("func")["vmap"], "compile": amp.compile_nothing}
+    more = {
+        **files,
+        **functions_at_the_top(),
+        **draws,
+        "vmap": of_module("func")["vmap"],
+        "compile": amp.compile_nothing,
+    }
     extend_module("", {**more, "autocast": precision["autocast"], "GradScaler": precision["GradScaler"]})
 
 
@@ -167,6 +168,11 @@ def _enter_machine() -> None:
     names = {**machine.TYPES, **of_threads, **of_random, **{name: getattr(machine, name) for name in others}}
     silent = ("set_float32_matmul_precision", "use_deterministic_algorithms", "set_flush_denormal")
     names |= dict.fromkeys(silent, machine.nothing)
+    asked = ("are_deterministic_algorithms_enabled", "is_autocast_enabled", "is_inference_mode_enabled")
+    names |= dict.fromkeys((*asked, "is_deterministic_algorithms_warn_only_enabled"), machine.no)
+    names |= {"get_float32_matmul_precision": machine.highest, "default_generator": random.default_generator}
+    names |= dict.fromkeys(("layout", "memory_format"), str)
+    names |= {"half": xp.float16, "bfloat16": limits.bfloat16}
     extend_module(
         "",
         {

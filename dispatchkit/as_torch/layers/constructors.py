@@ -8,7 +8,7 @@ from typing import Any, ClassVar
 
 from dispatchkit.as_torch.calling.reductions import reduction_of
 from dispatchkit.as_torch.shared import implicit_axis, signature_of
-from dispatchkit.as_torch.spelling import Module
+from dispatchkit.as_torch.spelling import FUNCTIONS, Module
 from dispatchkit.marks import override
 
 __all__ = ["constructed_as_in_pytorch"]
@@ -51,7 +51,7 @@ class Reducing(Constructed):
 
 
 class Dropping(Constructed):
-    """A dropout that takes `inplace`, which changes nothing but the attribute."""
+    """A dropout that takes `inplace`: whether the result is written into its argument."""
 
     @override
     def _taken_out(self, given: dict[str, Any]) -> dict[str, Any]:
@@ -60,6 +60,14 @@ class Dropping(Constructed):
     @override
     def _complete(self, own: Mapping[str, Any]) -> None:
         self.inplace = own["inplace"]
+
+    @override
+    def forward(self, input: Any) -> Any:
+        """Drop elements."""
+        if type(self).__name__ == "Dropout" and not self.inplace:
+            return super().forward(input)
+        path = "nn.functional." + type(self).__name__.lower()
+        return FUNCTIONS[path](input, self.p, self.training, self.inplace)
 
 
 class Normalizing(Constructed):

@@ -29,6 +29,7 @@ class FunctionLayer(Module):
     options: ClassVar[dict[str, Any]] = {}
     constructor: ClassVar[inspect.Signature]
     by_training: ClassVar[bool] = False
+    unused: ClassVar[frozenset[str]] = frozenset()
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__()
@@ -56,7 +57,7 @@ class FunctionLayer(Module):
         *inputs : what the function takes before its options
         **more : such as ``output_size``
         """
-        values = {name: getattr(self, name) for name in self.options}
+        values = {name: getattr(self, name) for name in self.options if name not in self.unused}
         if self.by_training:
             values["training"] = self.training
         return FUNCTIONS[self.path](*inputs, **values, **more)
@@ -149,6 +150,8 @@ def _plain() -> dict[str, type[FunctionLayer]]:
         function_layer("UpsamplingNearest2d", "upsample_nearest", size=None, scale_factor=None),
         function_layer("UpsamplingBilinear2d", "upsample_bilinear", size=None, scale_factor=None),
     ]
+    for layer in made[:2]:
+        layer.unused = frozenset({"inplace"})  # which PyTorch's layers keep, and do not give their functions
     keywords = {"full": False, "eps": 1e-6, "reduction": "mean"}
     made.append(function_layer("GaussianNLLLoss", "gaussian_nll_loss", False, tuple(keywords), **keywords))
     keywords = {"distance_function": None, "margin": 1.0, "swap": False, "reduction": "mean"}

@@ -8,7 +8,7 @@ import numpy as np
 
 from dispatchkit.declare.namespace import tensor_namespace as xp
 
-__all__ = ["VERSION", "FloatLimits", "IntegerLimits", "finfo", "iinfo"]
+__all__ = ["VERSION", "AbsentDtype", "FloatLimits", "IntegerLimits", "bfloat16", "finfo", "iinfo"]
 
 # Of PyTorch, whose names and signatures the tables of this package hold.
 VERSION = "2.13.0"
@@ -53,6 +53,35 @@ class IntegerLimits(NamedTuple):
     dtype: str
 
 
+class AbsentDtype:
+    """A dtype of PyTorch that NumPy has not: programs can name and compare it, and nothing can be made of it.
+
+    Parameters
+    ----------
+    name : of the dtype
+
+    Examples
+    --------
+    >>> import dispatchkit.as_torch as torch
+    >>> torch.ones(2).dtype == torch.bfloat16
+    False
+    """
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+
+    def __repr__(self) -> str:
+        return self.name
+
+
+bfloat16 = AbsentDtype("bfloat16")
+
+
+# Source: it has 8 bits for the exponent, as float32, and 7 for digits.
+LARGEST = (2 - 2.0**-7) * 2.0**127
+OF_BFLOAT16 = FloatLimits(16, 2.0**-7, LARGEST, -LARGEST, 2.0**-126, 2.0**-126, 0.01, "bfloat16")
+
+
 def finfo(type: Any = None) -> FloatLimits:
     """Return the limits of a dtype of floating-point or complex numbers.
 
@@ -66,6 +95,8 @@ def finfo(type: Any = None) -> FloatLimits:
     """
     if type is None:
         type = xp.get_default_dtype()
+    if type is bfloat16:
+        return OF_BFLOAT16
     dtype = np.dtype(str(type))
     if dtype.kind not in "fc":
         raise TypeError(f"torch.finfo() requires a floating point input type, found {dtype}: use torch.iinfo")

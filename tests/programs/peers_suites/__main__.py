@@ -31,12 +31,12 @@ class Suite:
 
     Attributes
     ----------
-    name : of the suite, of its file of expected failures and of the plugin of pytest that makes it run
+    name : of the suite and of its file of expected failures
     tests : files or folders, relative to `folder`
     folder : of the checkout in PATH; of an installed package where it begins with a colon
     needs : packages that have to be installed
     options : of pytest
-    plugin : whether there is one, ``over_NAME``
+    plugin : the plugin of pytest that makes it run over dispatchkit; none where it is written for dispatchkit
     """
 
     name: str
@@ -44,7 +44,7 @@ class Suite:
     folder: str
     needs: tuple[str, ...] = ()
     options: tuple[str, ...] = ()
-    plugin: bool = True
+    plugin: str = ""
 
     def place(self, at: Path) -> Path | None:
         """Return the folder that the tests are in, None where it is not there."""
@@ -78,16 +78,19 @@ NUMPY_OPTIONS = (
     *("--deselect", "_core/tests/test_shape_base.py::TestConcatenate::test_huge_list_error"),
     *("--deselect", "linalg/tests/test_regression.py::TestRegression::test_openblas_threading"),
 )
+SHAPES_OF_PYTORCH = tuple(f"test/test_{name}.py" for name in ("indexing", "shape_ops", "view_ops"))
 HERE = ":tests.programs.peers_suites"  # which take from the library what it brings with it
+OF_PYTORCH = ("torch", "expecttest")
 SUITES = {
     suite.name: suite
     for suite in (
-        Suite("numpy", NUMPY_TESTS, ":numpy", ("hypothesis",), NUMPY_OPTIONS),
-        Suite("autograd", ("tests",), "autograd", needs=("scipy",)),
-        Suite("pint", ("testsuite/test_numpy.py",), ":pint"),
-        Suite("torch_samples", ("torch_samples.py",), HERE, needs=("torch", "expecttest"), plugin=False),
-        Suite("torch_autograd", ("test/test_autograd.py",), "pytorch", ("torch", "expecttest"), ("--noconftest",)),
-        Suite("structured_matrices", ("structured_matrices.py",), HERE, needs=("linear_operator",), plugin=False),
+        Suite("numpy", NUMPY_TESTS, ":numpy", ("hypothesis",), NUMPY_OPTIONS, "numpy"),
+        Suite("autograd", ("tests",), "autograd", ("scipy",), plugin="autograd"),
+        Suite("pint", ("testsuite/test_numpy.py",), ":pint", plugin="pint"),
+        Suite("torch_samples", ("torch_samples.py",), HERE, OF_PYTORCH),
+        Suite("torch_autograd", ("test/test_autograd.py",), "pytorch", OF_PYTORCH, ("--noconftest",), "torch"),
+        Suite("torch_shapes", SHAPES_OF_PYTORCH, "pytorch", OF_PYTORCH, ("--noconftest",), "torch"),
+        Suite("structured_matrices", ("structured_matrices.py",), HERE, ("linear_operator",)),
     )
 }
 
@@ -109,7 +112,9 @@ def results(suite: Suite, folder: Path, options: Sequence[str]) -> dict[str, str
             "PYTHONPATH": os.pathsep.join([str(ROOT), os.environ.get("PYTHONPATH", "")]),
             "PYTHONDONTWRITEBYTECODE": "1",
         }
-        plugins = [*(("-p", PLUGIN.format(suite.name)) if suite.plugin else ()), "-p", LIMITS, "-p", "no:cacheprovider"]
+        plugins = ["-p", LIMITS, "-p", "no:cacheprovider"]
+        if suite.plugin:
+            plugins += ["-p", PLUGIN.format(suite.plugin)]
         # Names of tests are relative to the folder; the configuration of the checkout is left out.
         fixed = (
             "-c",

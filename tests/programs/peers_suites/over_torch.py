@@ -1,4 +1,4 @@
-"""PyTorch's tests of autograd over `dispatchkit.as_torch`.
+"""PyTorch's tests over `dispatchkit.as_torch`.
 
 A plugin of pytest: the modules of the tests import `torch` as dispatchkit's spelling of it. What helps PyTorch's tests
 stays PyTorch's, but takes and gives tensors of dispatchkit.
@@ -21,7 +21,7 @@ from typing import Any
 import numpy as np
 import pytest
 import torch
-from torch.testing._internal import common_device_type, common_utils
+from torch.testing._internal import common_device_type, common_dtype, common_utils
 
 import dispatchkit as dk
 import dispatchkit.as_torch as spelled
@@ -52,7 +52,9 @@ def ours(value: Any) -> Any:
     """Return a tensor or dtype of PyTorch as dispatchkit's, and anything else as it is."""
     if isinstance(value, torch.Tensor):
         return SPELLED.from_numpy(value.detach().numpy()).requires_grad_(value.requires_grad)
-    return getattr(SPELLED, str(value).removeprefix("torch.")) if isinstance(value, torch.dtype) else value
+    if isinstance(value, torch.dtype):
+        return getattr(SPELLED, str(value).removeprefix("torch."), value)
+    return value
 
 
 def each(change: Any, value: Any) -> Any:
@@ -70,22 +72,37 @@ def translated(function: Any) -> Any:
     return call
 
 
-def dtypes(*names: Any) -> Any:
-    """Be PyTorch's decorator, whose tests get dtypes of dispatchkit."""
+def is_here(dtype: Any) -> bool:
+    """Return whether dispatchkit has a dtype, or each of some dtypes, of PyTorch."""
+    if isinstance(dtype, tuple | list):
+        return all(is_here(member) for member in dtype)
+    return not isinstance(ours(dtype), torch.dtype)
 
-    def decorate(test: Any) -> Any:
-        @functools.wraps(test)
-        def call(*args: Any, **kwargs: Any) -> Any:
-            return test(*args, **each(ours, kwargs))
 
-        return common_device_type.dtypes(*each(theirs, names))(call)
+def dtypes_here(function: Any) -> Any:
+    """Return a function that gives dtypes of PyTorch, as one that gives those of them that dispatchkit has."""
 
-    return decorate
+    @functools.wraps(function)
+    def call(*args: Any, **kwargs: Any) -> Any:
+        return tuple(ours(dtype) for dtype in function(*each(theirs, args), **kwargs) if is_here(dtype))
+
+    return call
 
 
 def of_their_dtypes(decorator: Any) -> Any:
-    """Return a decorator of PyTorch's that takes dtypes of dispatchkit."""
-    return lambda *names: decorator(*each(theirs, names))
+    """Return a decorator of PyTorch's that takes dtypes of dispatchkit, and whose tests get them."""
+
+    def with_dtypes(*names: Any) -> Any:
+        def decorate(test: Any) -> Any:
+            @functools.wraps(test)
+            def call(*args: Any, **kwargs: Any) -> Any:
+                return test(*args, **each(ours, kwargs))
+
+            return decorator(*(dtype for dtype in each(theirs, names) if is_here(dtype)))(call)
+
+        return decorate
+
+    return with_dtypes
 
 
 class TestCase(common_utils.TestCase):  # type: ignore[misc]  # a class of a peer
@@ -95,6 +112,14 @@ class TestCase(common_utils.TestCase):  # type: ignore[misc]  # a class of a pee
         super().setUp()
         SPELLED.set_default_dtype(SPELLED.float32)
         SPELLED.manual_seed(0)
+
+    def compare_with_numpy(self, function: Any, *args: Any, **kwargs: Any) -> None:
+        """Compare a function of dispatchkit's tensors with one of NumPy's arrays."""
+
+        def of_theirs(*inputs: Any) -> Any:
+            return each(theirs, function(*each(ours, inputs)))
+
+        super().compare_with_numpy(of_theirs, *each(theirs, args), **each(theirs, kwargs))
 
 
 class Raises:
@@ -127,10 +152,29 @@ for _name in ("assertEqual", "assertNotEqual"):
     setattr(TestCase, _name, of_theirs(getattr(common_utils.TestCase, _name)))
 TestCase.assertRaisesRegex = lambda case, *args, **kwargs: Raises(case, *args, **kwargs)
 
+
+def instantiate_for_the_cpu(tests: Any, names: Any, **options: Any) -> None:
+    """Put the tests of a class for the CPU into the names of its module, whatever devices they are for."""
+    common_device_type.instantiate_device_type_tests(tests, names, only_for="cpu")
+
+
+def is_view_of(case: TestCase, x: Any, y: Any) -> bool:
+    """Return whether two tensors have memory in common; PyTorch's tests read what refers to what."""
+    return x is not y and np.shares_memory(np.asarray(x.detach()), np.asarray(y.detach()))
+
+
 REPLACED = {
     "TestCase": TestCase,
-    "dtypes": dtypes,
-    **{name: of_their_dtypes(getattr(common_device_type, name)) for name in ("dtypesIfCUDA", "dtypesIfMPS")},
+    "instantiate_device_type_tests": instantiate_for_the_cpu,
+    **{
+        name: of_their_dtypes(getattr(common_device_type, name))
+        for name in ("dtypes", "dtypesIfCPU", "dtypesIfCUDA", "dtypesIfXPU", "dtypesIfMPS", "dtypesIfHPU")
+    },
+    **{
+        name: dtypes_here(function)
+        for name, function in vars(common_dtype).items()
+        if isinstance(function, types.FunctionType) and not name.startswith(("_", "get_", "custom"))
+    },
     "gradcheck": SPELLED.autograd.gradcheck,
     "gradgradcheck": SPELLED.autograd.gradgradcheck,
     **{
@@ -140,10 +184,7 @@ REPLACED = {
             torch.testing.assert_close,
             *(
                 getattr(importlib.import_module(f"torch.testing._internal.{module}"), name)
-                for module, name in (
-                    ("common_dtype", "floating_types_and"),
-                    ("common_methods_invocations", "mask_not_all_zeros"),
-                )
+                for module, name in (("common_methods_invocations", "mask_not_all_zeros"),)
             ),
         )
     },
@@ -276,6 +317,9 @@ def load(path: Path, name: str) -> types.ModuleType:
         exec(compile(path.read_text(), str(path), "exec"), vars(module))  # noqa: S102  # tests of a checkout
     finally:
         Loading.now = False
+    for tests in list(vars(module).values()):
+        for method in {"is_view_of", "is_view_of_same_base"} & set(dir(tests)):
+            setattr(tests, method, is_view_of)
     return module
 
 

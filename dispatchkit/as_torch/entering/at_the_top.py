@@ -1,0 +1,141 @@
+"""Functions that PyTorch has among all others: of networks, of what are methods, and that change an argument."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from dispatchkit.as_torch.calling.allowed import allowed_names
+from dispatchkit.as_torch.spelling import FUNCTIONS, HOME, Tensor, spell
+from dispatchkit.declare.namespace import tensor_namespace as xp
+
+__all__ = ["changing_functions", "functions_at_the_top"]
+
+Call = Callable[..., Any]
+NETWORKS = "nn.functional"
+# Functions of networks with the same arguments there.
+SAME = (
+    *("bilinear", "celu", "channel_shuffle", "conv1d", "conv2d", "conv3d", "conv_transpose1d", "conv_transpose2d"),
+    *("conv_transpose3d", "cosine_similarity", "group_norm", "hardshrink", "layer_norm", "max_pool1d", "max_pool2d"),
+    *("max_pool3d", "pairwise_distance", "pdist", "pixel_shuffle", "pixel_unshuffle", "prelu", "rms_norm", "rrelu"),
+    *("selu", "threshold", "alpha_dropout", "avg_pool1d", "adaptive_avg_pool1d"),
+)
+
+
+# Methods that are functions there, too.
+METHODS = ("detach", "get_device", "is_conj", "is_inference", "is_neg", "is_nonzero", "is_signed")
+
+
+def functions_at_the_top() -> dict[str, Call]:
+    """Return functions of networks, and of what only methods do elsewhere, by their names among all others."""
+    functions = {name: FUNCTIONS[f"{NETWORKS}.{name}"] for name in SAME}
+    functions |= {name: by_method(name) for name in METHODS}
+    written = (batch_norm, dropout, embedding, feature_dropout, frombuffer)
+    return {**functions, **{each.__name__: each for each in written}, **changing_functions("")}
+
+
+def changing_functions(place: str) -> dict[str, Call]:
+    """Return the functions of a module that change their first argument, whose names end in an underscore.
+
+    Parameters
+    ----------
+    place : of the module inside PyTorch: ``""``, or ``"nn.functional"``
+    """
+    names = [name for name in allowed_names(place) or () if name.endswith("_") and name[0] != "_"]
+    functions = {}
+    for name in names:
+        function = FUNCTIONS.get(f"{NETWORKS}.{name[:-1]}")
+        if hasattr(Tensor, name) and place == "":
+            functions[name] = by_method(name)
+        elif function is not None and "inplace" in function.__signature__.parameters:  # type: ignore[attr-defined]
+            functions[name] = by_option(name, function)
+    return functions
+
+
+def by_method(name: str) -> Call:
+    """Return the function that calls a method of its first argument."""
+    method = getattr(Tensor, name)
+
+    def function(input: Any, *args: Any, **kwargs: Any) -> Any:
+        return method(input, *args, **kwargs)
+
+    return shown_as(function, "", name, f"Call the method `{name}` of the tensor `input`.")
+
+
+def by_option(name: str, whole: Call) -> Call:
+    """Return the function that calls another one with ``inplace=True``."""
+
+    def function(*args: Any, **kwargs: Any) -> Any:
+        return whole(*args, **kwargs, inplace=True)
+
+    return shown_as(function, NETWORKS, name, f"Call `{name[:-1]}` with ``inplace=True``.")
+
+
+def shown_as(function: Call, place: str, name: str, doc: str) -> Call:
+    """Give a function its name, the module that it belongs to and a docstring."""
+    function.__name__ = function.__qualname__ = name
+    function.__module__, function.__doc__ = f"{HOME}.{place}".rstrip("."), doc
+    return function
+
+
+def dropout(input: Any, p: float, train: bool) -> Any:
+    """Replace elements by zeros at random, and scale the others: see `torch.nn.functional.dropout`."""
+    return FUNCTIONS["nn.functional.dropout"](input, p, train)
+
+
+def feature_dropout(input: Any, p: float, train: bool) -> Any:
+    """Replace whole channels of samples, the second axis, by zeros at random, and scale the others."""
+    if input.ndim < 2:
+        raise RuntimeError("Feature dropout requires at least 2 dimensions in the input")
+    if not train or p == 0:
+        return input
+    channels = xp.ones((*input.shape[:2], *(1,) * (input.ndim - 2)), dtype=input.dtype)
+    return spell(input * dropout(spell(channels), p, train))
+
+
+def embedding(
+    weight: Any, indices: Any, padding_idx: int = -1, scale_grad_by_freq: bool = False, sparse: bool = False
+) -> Any:
+    """Return rows of a table: see `torch.nn.functional.embedding`; of a negative `padding_idx` no row is left out."""
+    place = None
+    if padding_idx >= 0:
+        place = padding_idx
+    options = {"padding_idx": place, "scale_grad_by_freq": scale_grad_by_freq, "sparse": sparse}
+    return FUNCTIONS["nn.functional.embedding"](indices, weight, **options)
+
+
+def batch_norm(
+    input: Any,
+    weight: Any,
+    bias: Any,
+    running_mean: Any,
+    running_var: Any,
+    training: bool,
+    momentum: float,
+    eps: float,
+    cudnn_enabled: bool,
+) -> Any:
+    """Normalize channels: see `torch.nn.functional.batch_norm`, whose arguments are in another order."""
+    return FUNCTIONS["nn.functional.batch_norm"](
+        input, running_mean, running_var, weight, bias, training, momentum, eps
+    )
+
+
+def frombuffer(buffer: Any, *, dtype: Any, count: int = -1, offset: int = 0, requires_grad: bool = False) -> Any:
+    """Return a tensor of one axis in the memory of an object that shows it.
+
+    Parameters
+    ----------
+    buffer : bytes, an array, or another object with the protocol of buffers
+    dtype : of the elements
+    count : how many there are, all that fit if negative
+    offset : bytes before the first
+
+    Raises
+    ------
+    ValueError : where so many elements are not there
+    """
+    elements = np.frombuffer(buffer, dtype=np.dtype(str(dtype)), count=count, offset=offset)
+    return FUNCTIONS["from_numpy"](elements).requires_grad_(requires_grad)
