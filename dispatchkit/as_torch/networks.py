@@ -404,7 +404,9 @@ def _for_each_axis(value, axes):
 def _lengths_along(layer, axes, name, value, default=None):
     """Return a length for each axis, that of `default` where there is none."""
     values = _for_each_axis(value, axes)
-    return sizes(layer, name, [n if v is None else v for v, n in zip(values, default or values, strict=True)], axes)
+    if default is not None and len(values) == axes:
+        values = [n if v is None else v for v, n in zip(values, default, strict=True)]
+    return sizes(layer, name, values, axes)
 
 
 def _times_ratios(lengths, ratios):
@@ -460,8 +462,9 @@ def _of_windows(axes):
 
     def adaptive_max_pool(input, output_size, return_indices=False):
         tables, lengths = [], input.shape[-axes:]
-        if 0 in _for_each_axis(output_size, axes):
-            return _of_no_windows(input, _for_each_axis(output_size, axes), return_indices)
+        counts = _for_each_axis(output_size, axes)
+        if 0 in counts and len(counts) == axes:
+            return _of_no_windows(input, counts, return_indices)
         for length, n in zip(lengths, several("output_size", output_size, lengths), strict=True):
             starts, ends = np.arange(n) * length // n, -(-np.arange(1, n + 1) * length // n)
             tables.append(np.minimum(starts[:, None] + np.arange(max(ends - starts)), ends[:, None] - 1))

@@ -153,6 +153,8 @@ REFUSED: list[tuple[Callable[[], Any], type[Exception], str]] = [
     (lambda: torch.addcmul(ROW, ROW, ROW, value=1j), RuntimeError, "cannot be converted to type double"),
     (lambda: torch.trapezoid(ROW, dx=True), RuntimeError, "only support dx as a real number"),
     (lambda: torch.view_as_complex(SQUARE.T), RuntimeError, "a last dimension with stride 1"),
+    (lambda: torch.atleast_2d(7), TypeError, "expected Tensor as element 0 in argument 0, but got int"),
+    (lambda: F.adaptive_max_pool2d(torch.ones(1, 2, 2), (0, 1, 2)), ValueError, "output_size must be"),
     (lambda: torch.cdist(SQUARE, T([[1.0]])), RuntimeError, "same number of columns. X1: 2 X2: 1"),
     (lambda: torch.linalg.solve_ex(SQUARE[:1], SQUARE), RuntimeError, "they are 1 by 2 matrices"),
     (lambda: torch.gradient(ROW, edge_order=3), RuntimeError, "edge_order=1 and edge_order=2, found 3"),
@@ -326,6 +328,12 @@ def test_a_change_of_shape_in_place_is_refused_of_a_view_of_a_leaf() -> None:
     view = leaf.T
     with pytest.raises(RuntimeError, match="a view of a leaf"):
         view.unsqueeze_(0)
+
+
+def test_pools_of_no_windows_have_no_elements() -> None:
+    y, places = F.adaptive_max_pool2d(torch.ones(1, 4, 3), (0, None), return_indices=True)
+    assert y.shape == places.shape == (1, 0, 3)
+    assert places.dtype == torch.int64
 
 
 def test_methods_that_draw_change_nothing_where_there_is_nothing() -> None:
