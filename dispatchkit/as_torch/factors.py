@@ -30,7 +30,7 @@ def _size(x):
 
 
 def linalg_lu_factor(A, *, pivot=True):
-    if not pivot:
+    if not pivot and A.numel():
         raise RuntimeError("linalg.lu_factor: LU without pivoting is not implemented on the CPU")
     pivots = []
     for k in range(min(A.shape[-2:])):
@@ -203,6 +203,13 @@ def cholesky_solve(input, input2, upper=False):
 
 
 def cholesky_inverse(input, upper=False):
+    is_zero = xp.linalg.diagonal(input.detach()) == 0
+    if holds(xp.any(is_zero)):
+        place = int(xp.max(_first(is_zero)))
+        raise np.linalg.LinAlgError(
+            f"cholesky_inverse: The diagonal element {place} is zero, the inversion could not be completed "
+            f"because the input matrix is singular."
+        )
     return cholesky_solve(xp.eye(input.shape[-1], dtype=input.dtype), input, upper)
 
 

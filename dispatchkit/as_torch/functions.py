@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import inspect
 import itertools
+import math
 from collections.abc import Sequence
 from functools import partial, reduce
 from itertools import accumulate
@@ -136,6 +137,8 @@ def _spread(name, with_mean, /, input, dim=None, unbiased=True, keepdim=False, *
         correction = int(unbiased)
     along = {"axis": (tuple(dim) or None) if isinstance(dim, Sequence) else dim, "keepdims": keepdim}
     y = getattr(xp, name)(input, correction=correction, **along)
+    if not input.size:
+        y = xp.full_like(y, math.nan)
     if with_mean:
         return y, xp.mean(input, **along)
     return y
@@ -218,6 +221,8 @@ def _transform(name, conjugate, axes, /, input, s=None, dim=None, norm=None):
         dim = (dim,)
     if dim is None and s is not None:
         dim = tuple(range(-len(s), 0))
+    if not conjugate and name in ("fft", "ifft") and s is None and (dim == () or (dim is None and not input.ndim)):
+        return input + 0j  # there is no axis to transform
     transformed = partial(getattr(xp.fft, f"{name}n"), s=s, axes=dim)
     if conjugate:
         return xp.conj(transformed(xp.conj(input), norm=OPPOSITE.get(norm, norm)))
@@ -295,6 +300,8 @@ def narrow(input, dim, start, length):
 
 def split(tensor, split_size_or_sections, dim=0):
     size = split_size_or_sections
+    if is_array(size) and not size.ndim:
+        size = int(size)
     if isinstance(size, int):
         # Where there is nothing, pieces may have no elements.
         cuts = tuple(range(size, tensor.shape[dim], max(size, 1)))
@@ -304,12 +311,17 @@ def split(tensor, split_size_or_sections, dim=0):
 
 
 def unfold(input, dimension, size, step):
+    if not input.ndim:
+        return unfold(xp.reshape(input, (1,)), 0, size, step)[0]
     windows = np.lib.stride_tricks.sliding_window_view(input, size, dimension)
     return windows[index_along(windows, dimension % input.ndim, slice(None, None, step))]
 
 
 def unflatten(input, dim, sizes):
     dim %= input.ndim
+    if -1 in sizes:
+        known = -math.prod(sizes)
+        sizes = tuple(input.shape[dim] // known if n == -1 else n for n in sizes)
     return xp.reshape(input, (*input.shape[:dim], *sizes, *input.shape[dim + 1 :]))
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from functools import partial
 from itertools import accumulate
 
 import numpy as np
@@ -208,6 +209,8 @@ def gather(input, dim, index, *, sparse_grad=False):
         return xp.zeros(index.shape, dtype=input.dtype)
     if not input.ndim:
         return xp.broadcast_to(input, index.shape) + 0
+    if not index.ndim and input.ndim == 1:
+        return xp.reshape(xp.gather(input, dim, xp.reshape(index, (1,))), ())
     return xp.gather(input, dim, index)
 
 
@@ -216,6 +219,8 @@ def gather(input, dim, index, *, sparse_grad=False):
 
 def cat(tensors, dim=0):
     # Of old, an array of shape (0,) goes with any.
+    if all(x.shape == (0,) for x in tensors):
+        return xp.concat(tensors, axis=0)
     if any(x.shape == (0,) for x in tensors):
         ndim = max(x.ndim for x in tensors)
         tensors = [x for x in tensors if ndim == 1 or x.shape != (0,)] or tensors
@@ -235,6 +240,8 @@ def broadcast_to(input, size):
 
 
 def linalg_diagonal(A, *, offset=0, dim1=-2, dim2=-1):
+    if not A.ndim:
+        raise np.exceptions.AxisError(f"Dimension out of range (expected to be in range of [-1, 0], but got {dim1})")
     return TRANSLATIONS["diagonal"](A, offset, dim1, dim2)
 
 
@@ -279,7 +286,7 @@ def _axes_of(dims):
 # Of places.
 
 
-def nanquantile(input, q, dim=None, keepdim=False, *, interpolation="linear"):
+def _quantile(leaves_nan, /, input, q, dim=None, keepdim=False, *, interpolation="linear"):
     x, axis = input, dim
     if dim is None:
         x, axis = xp.reshape(input, (-1,)), 0
@@ -287,7 +294,12 @@ def nanquantile(input, q, dim=None, keepdim=False, *, interpolation="linear"):
     x = xp.sort(xp.moveaxis(x, axis, -1), axis=-1)
     counts = xp.count_nonzero(~xp.isnan(x), axis=-1, keepdims=True)
     q = xp.asarray(q, dtype=x.dtype)
-    ranks = xp.reshape(q, (-1,)) * xp.astype(xp.maximum(counts - 1, 0), x.dtype)
+    last = xp.astype(xp.maximum(counts - 1, 0), x.dtype)
+    if leaves_nan:
+        ranks = xp.reshape(q, (-1,)) * last
+    else:
+        end = x.shape[-1] - 1
+        ranks = xp.where(counts == x.shape[-1], xp.reshape(q, (-1,)) * end, xp.full_like(last, end))
     y = _between_ranks(x, ranks.detach(), interpolation)
     y = xp.moveaxis(y, -1, 0)
     if keepdim and dim is None:
@@ -299,16 +311,21 @@ def nanquantile(input, q, dim=None, keepdim=False, *, interpolation="linear"):
     return y
 
 
+TRANSLATIONS["quantile"], TRANSLATIONS["nanquantile"] = partial(_quantile, False), partial(_quantile, True)
+
+
 def _between_ranks(x, ranks, interpolation):
     """Return elements of sorted rows at ranks, which need not be whole."""
     if interpolation in ("lower", "higher", "nearest"):
         ranks = {"lower": xp.floor, "higher": xp.ceil, "nearest": xp.round}[interpolation](ranks)
+        return xp.take_along_axis(x, xp.astype(ranks, xp.int64), axis=-1)
     below = xp.floor(ranks)
     low, high = (xp.take_along_axis(x, xp.astype(r, xp.int64), axis=-1) for r in (below, xp.ceil(ranks)))
     share = ranks - below
     if interpolation == "midpoint":
         share = xp.full_like(share, 0.5)
-    return lerp(low, high, share)
+    with np.errstate(invalid="ignore"):
+        return lerp(low, high, share)
 
 
 def logcumsumexp(input, dim):
@@ -344,6 +361,10 @@ def index_put(input, indices, values, accumulate=False):
         raise TypeError(
             f"index_put(): argument 'indices' (position 2) must be tuple of Tensors, not {type(indices).__name__}"
         )
+    if not is_array(input):
+        raise TypeError(f"index_put(): argument 'input' (position 1) must be Tensor, not {type(input).__name__}")
+    if len(indices) > input.ndim:
+        raise IndexError(f"too many indices for tensor of dimension {input.ndim} (got {len(indices)})")
     if values.dtype != input.dtype:
         raise RuntimeError(
             f"Index put requires the source and destination dtypes match, got {input.dtype} for the destination and "

@@ -127,6 +127,8 @@ def grid_sample(input, grid, mode="bilinear", padding_mode="zeros", align_corner
 
 def _check_sampling(input, grid, mode, padding_mode):
     n = input.ndim - 2
+    if not input.ndim or not grid.ndim:
+        raise np.exceptions.AxisError("Dimension specified as 0 but tensor has no dimensions")
     if mode not in ("bilinear", "nearest", "bicubic"):
         raise ValueError(f"grid_sample: mode must be 'bilinear', 'nearest' or 'bicubic', found {mode!r}")
     if padding_mode not in ("zeros", "border", "reflection"):

@@ -20,8 +20,9 @@ NEUTRAL = {
     **dict.fromkeys(("amax", "argmax", "logsumexp", "softmax", "log_softmax"), -math.inf),
     **dict.fromkeys(("amin", "argmin", "softmin"), math.inf),
 }
-# Functions along one axis, which may be given in a tuple.
+# Functions along one axis, the first of those that are given, and along several.
 ALONG_ONE = frozenset({"cumsum", "cumprod", "softmax", "log_softmax", "softmin"})
+ALONG_SEVERAL = frozenset({"sum", "amax", "amin", "logsumexp"})
 OF_WHOLE_ARRAYS = {"softmin": "nn.functional.softmin"}
 
 
@@ -74,27 +75,27 @@ def product_along(product, x, dims, keepdim):
     return x
 
 
-def in_complex_like(x, y, dtype):
-    """Return numbers in a dtype, without one as complex ones, if an array is of these."""
-    if dtype is not None:
-        return xp.astype(y, numpy_dtype(dtype))
-    if xp.isdtype(x.dtype, "complex floating"):
-        return xp.astype(y, x.dtype)
-    return y
+def canonical_axes(dim, ndim):
+    """Return axes from the first on, all of them where none are said.
 
-
-def only_axis(name, dim):
-    """Return the axis of a function along one, which may be given in a tuple."""
-    if name in ALONG_ONE and isinstance(dim, (tuple, list)) and len(dim) == 1:
-        return dim[0]
-    return dim
-
-
-def in_floats_for(name, x):
-    """Return elements as numbers of the default dtype, if a reduction is of exponentials."""
-    if name in ("logsumexp", "softmax", "softmin", "log_softmax"):
-        return in_floats(x)
-    return x
+    Raises
+    ------
+    IndexError : for one that there is not
+    RuntimeError : for one that is said twice
+    """
+    if dim is None or dim == ():
+        return tuple(range(ndim))
+    axes = []
+    for axis in (dim,) if isinstance(dim, int) else dim:
+        if not -max(ndim, 1) <= axis < max(ndim, 1):
+            raise IndexError(
+                f"Dimension out of range (expected to be in range of [{-max(ndim, 1)}, {max(ndim, 1) - 1}], but got "
+                f"{axis})"
+            )
+        if axis % max(ndim, 1) in axes:
+            raise RuntimeError(f"dim={axis} appears multiple times in the list of dims")
+        axes.append(axis % max(ndim, 1))
+    return tuple(sorted(axes))
 
 
 def visible(input, mask, neutral, dtype=None):
@@ -122,6 +123,47 @@ def median_along(whole, /, input, dim=-1, *, keepdim=False, dtype=None, mask=Non
     return xp.astype(whole(x, dim, keepdim).values, numpy_dtype(dtype or input.dtype), copy=False)
 
 
+def moments(of: Mapping[str, Function]) -> tuple[Function, ...]:
+    """Return the means, variances and deviations of elements that a mask shows, as PyTorch computes them.
+
+    Parameters
+    ----------
+    of : the functions of PyTorch on whole arrays, by their paths
+    """
+
+    def total_of(x, axes, keepdim, mask, dtype):
+        return of["sum"](visible(x, mask, 0, dtype), axes, keepdim, dtype=dtype)
+
+    def count_of(x, axes, keepdim, mask):
+        shown = xp.ones(x.shape, dtype=xp.bool)
+        if mask is not None:
+            shown = xp.broadcast_to(mask, x.shape)
+        return of["sum"](shown, axes, keepdim)
+
+    def mean(input, dim=None, *, keepdim=False, dtype=None, mask=None):
+        axes = canonical_axes(dim, input.ndim)
+        total = total_of(input, axes, keepdim, mask, dtype or input.dtype)
+        return of["div"](total, count_of(input, axes, keepdim, mask))
+
+    def var(input, dim=None, unbiased=None, *, correction=None, keepdim=False, dtype=None, mask=None):
+        correction, axes = lost_degrees(unbiased, correction), canonical_axes(dim, input.ndim)
+        dtype = numpy_dtype(dtype or in_single_floats(input).dtype)
+        inner = dtype if dtype.kind in "fc" else np.dtype(np.float32)
+        count = count_of(input, axes, True, mask)
+        apart = of["sub"](input, of["div"](total_of(input, axes, True, mask, dtype), count))
+        y = total_of(apart * xp.conj(apart), axes, keepdim, mask, inner)
+        count = xp.reshape(count, y.shape)
+        if correction != 0:
+            real = np.empty(0, inner).real.dtype
+            count = xp.maximum(xp.astype(count, real) - correction, 0)
+        return xp.astype(of["div"](y, count), dtype, copy=False)
+
+    def std(input, dim=None, unbiased=None, **options):
+        return of["sqrt"](var(input, dim, unbiased, **options))
+
+    return mean, var, std
+
+
 def masked_functions(of: Mapping[str, Function]) -> dict[str, Function]:
     """Return the functions of `torch.masked`.
 
@@ -132,31 +174,16 @@ def masked_functions(of: Mapping[str, Function]) -> dict[str, Function]:
 
     def reduction(name, /, input, dim=None, *, keepdim=None, dtype=None, mask=None):
         whole = of[OF_WHOLE_ARRAYS.get(name, name)]
-        if dtype is None:
-            input = in_floats_for(name, input)
         x = visible(input, mask, NEUTRAL[name], dtype)
-        if dim is None and name == "logsumexp":
-            dim = tuple(range(x.ndim))
-        given = {"dim": only_axis(name, dim), "keepdim": keepdim}
+        if name in ALONG_ONE:
+            dim = canonical_axes(dim, x.ndim)[0] if x.ndim else 0
+        elif name in ALONG_SEVERAL:
+            dim = canonical_axes(dim, x.ndim)
+        given = {"dim": dim, "keepdim": keepdim}
         y = reduced_by(name, whole, x, dim, given)
         if name in ("sum", "prod", "cumsum", "cumprod"):
             return y
         return xp.astype(y, x.dtype, copy=False)
-
-    def mean(input, dim=None, *, keepdim=False, dtype=None, mask=None):
-        ones = visible(xp.ones_like(input), mask, 0, dtype)
-        return of["sum"](visible(input, mask, 0, dtype), dim, keepdim) / of["sum"](ones, dim, keepdim)
-
-    def var(input, dim=None, unbiased=None, *, correction=None, keepdim=False, **options):
-        correction = lost_degrees(unbiased, correction)
-        input = in_single_floats(input)
-        ones = visible(xp.ones_like(xp.real(input)), options.get("mask"), 0)
-        squares = (xp.abs(input - mean(input, dim, keepdim=True, **options)) * ones) ** 2
-        y = of["sum"](squares, dim, keepdim) / xp.maximum(of["sum"](ones, dim, keepdim) - correction, 0)
-        return in_complex_like(input, y, options.get("dtype"))
-
-    def std(input, dim=None, unbiased=None, **options):
-        return xp.sqrt(var(input, dim, unbiased, **options))
 
     def norm(input, ord=2.0, dim=None, *, keepdim=False, dtype=None, mask=None):
         return of["linalg.vector_norm"](visible(input, mask, math.inf if ord < 0 else 0, dtype), ord, dim, keepdim)
@@ -169,6 +196,6 @@ def masked_functions(of: Mapping[str, Function]) -> dict[str, Function]:
         parts = visible(input, input_mask, -math.inf), visible(other, other_mask, -math.inf)
         return xp.astype(of["logaddexp"](*parts), numpy_dtype(dtype or input.dtype), copy=False)
 
-    written = (mean, var, std, norm, normalize, logaddexp)
+    written = (*moments(of), norm, normalize, logaddexp)
     further = {"median": partial(median_along, of["nanmedian"])}
     return further | {name: partial(reduction, name) for name in NEUTRAL} | {each.__name__: each for each in written}

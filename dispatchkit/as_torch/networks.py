@@ -40,10 +40,17 @@ def _clipped(x):
     return xp.clip(x, 0.0, None)
 
 
+def _sum_of_products(x, y):
+    """Return the sum of products along the last axis: of integers in their dtype, which small ones leave."""
+    products = x * y
+    if xp.isdtype(products.dtype, "integral"):
+        products = xp.astype(products, xp.int64)
+    return xp.sum(products, axis=-1)
+
+
 def cosine_embedding_loss(input1, input2, target, margin=0.0):
-    input1, input2 = (in_floats(x) for x in (input1, input2))
-    squares = [xp.sum(x * x, axis=-1) + 1e-12 for x in (input1, input2)]
-    y = xp.sum(input1 * input2, axis=-1) / xp.sqrt(squares[0] * squares[1])
+    squares = [_sum_of_products(x, x) + 1e-12 for x in (input1, input2)]
+    y = _sum_of_products(input1, input2) / xp.sqrt(squares[0] * squares[1])
     return xp.where(target == 1, 1.0 - y, 0.0) + xp.where(target == -1, _clipped(y - margin), 0.0)
 
 
@@ -117,6 +124,8 @@ def poisson_nll_loss(input, target, log_input=True, full=False, *, eps=1e-8):
 def soft_margin_loss(input, target):
     # In the input's memory in PyTorch, and so in its dtype.
     target = xp.astype(target, input.dtype, copy=False)
+    if xp.isdtype(input.dtype, "complex floating"):
+        return xp.log(xp.exp(-target * input) + 1.0)
     return xp.logaddexp(-target * input, 0.0)
 
 
@@ -174,6 +183,8 @@ def l1_loss(input, target):
 def scaled_dot_product_attention(
     query, key, value, attn_mask=None, dropout_p=0.0, is_causal=False, *, scale=None, enable_gqa=False
 ):
+    if not dropout_p > 0:
+        dropout_p = 0.0
     if enable_gqa:
         # Each key and value serves several queries.
         times = query.shape[-3] // key.shape[-3]
@@ -316,15 +327,18 @@ def softsign(input):
 
 
 def rms_norm(input, normalized_shape, weight=None, eps=None):
-    if not xp.isdtype(input.dtype, "complex floating"):
+    dtypes = [x.dtype for x in (input, weight) if x is not None]
+    if not any(xp.isdtype(dtype, "complex floating") for dtype in dtypes):
         return functional.rms_norm(input, normalized_shape, weight, eps=eps)
     if eps is None:
         eps = xp.finfo(input.dtype).eps
     axes = tuple(range(-len(normalized_shape), 0))
     y = input / xp.sqrt(xp.mean(input * input, axis=axes, keepdims=True) + eps)
-    if weight is None:
+    if weight is not None:
+        y = y * weight
+    if xp.isdtype(input.dtype, "complex floating"):
         return y
-    return y * weight
+    return xp.astype(xp.real(y), input.dtype)  # as PyTorch does
 
 
 def rrelu(input, lower=1 / 8, upper=1 / 3, training=False, inplace=False):
@@ -407,9 +421,12 @@ def _largest(input, tables, return_indices):
         table = np.where(inside, table, np.take_along_axis(table, inside.argmax(-1)[..., None], -1))
         flat = flat * length + np.expand_dims(table, [i - 2 * n for i in range(2 * n) if i % n != axis])
     counts = flat.shape[-2 * n : -n]
-    flat = np.broadcast_to(flat, (*lead, *flat.shape[-2 * n :])).reshape(*lead, math.prod(counts), -1)
+    flat = np.broadcast_to(flat, (*lead, *flat.shape[-2 * n :])).reshape(
+        *lead, math.prod(counts), math.prod(flat.shape[-n:])
+    )
     places = xp.asarray(flat, like=input)
-    elements = xp.take_along_axis(xp.reshape(input, (*lead, 1, -1)), places, axis=-1)
+    rows = xp.reshape(input, (*lead, 1, math.prod(input.shape[-n:])))
+    elements = xp.take_along_axis(rows, places, axis=-1)
     best = xp.argmax(elements, axis=-1, keepdims=True)
     if xp.isdtype(input.dtype, "real floating"):
         # The last one that is NaN, as PyTorch takes one in the place of another.
@@ -432,12 +449,46 @@ def _for_each_axis(value, axes):
 def _lengths_along(layer, axes, name, value, default=None):
     """Return a length for each axis, that of `default` where there is none."""
     values = _for_each_axis(value, axes)
-    return sizes(layer, name, [n if v is None else v for v, n in zip(values, default or values, strict=True)], axes)
+    if default is not None and len(values) == axes:
+        values = [n if v is None else v for v, n in zip(values, default, strict=True)]
+    return sizes(layer, name, values, axes)
 
 
 def _times_ratios(lengths, ratios):
     """Return lengths times ratios, rounded down."""
     return tuple(int(n * ratio) for n, ratio in zip(lengths, ratios, strict=True))
+
+
+def _of_no_windows(input, counts, return_indices):
+    """Return the largest elements of no windows, and where they stand."""
+    axes = len(counts)
+    lengths = [length if n is None else n for n, length in zip(counts, input.shape[-axes:], strict=True)]
+    shape = (*input.shape[:-axes], *lengths)
+    nothing = xp.zeros(shape, dtype=input.dtype)
+    if return_indices:
+        return nothing, xp.zeros(shape, dtype=xp.int64)
+    return nothing
+
+
+def _unpooling(axes):
+    """Return the function that puts elements back where the largest of windows stood."""
+    layer = getattr(nn, f"MaxPool{axes}d")
+    several = partial(_lengths_along, layer, axes)
+
+    def max_unpool(input, indices, kernel_size, stride=None, padding=0, output_size=None):
+        lead, lengths = input.shape[:-axes], output_size
+        if lengths is None:
+            kernels, ends = several("kernel_size", kernel_size), sizes(layer, "padding", padding, axes, least=0)
+            along = zip(input.shape[-axes:], several("stride", stride or kernels), ends, kernels, strict=True)
+            lengths = [(n - 1) * s - 2 * p + k for n, s, p, k in along]
+        lengths = lengths[-axes:]
+        zeros = xp.zeros((*lead, math.prod(lengths)), dtype=input.dtype)
+        places, elements = (xp.reshape(x, (*lead, -1)) for x in (indices, input))
+        y = TRANSLATIONS["scatter"](zeros, -1, places, elements.detach())
+        # Each of several elements for a place gets the gradient there, as in PyTorch.
+        return xp.reshape(y + xp.scatter_add(zeros, -1, places, elements - elements.detach()), (*lead, *lengths))
+
+    return max_unpool
 
 
 def _of_windows(axes):
@@ -456,6 +507,9 @@ def _of_windows(axes):
 
     def adaptive_max_pool(input, output_size, return_indices=False):
         tables, lengths = [], input.shape[-axes:]
+        counts = _for_each_axis(output_size, axes)
+        if 0 in counts and len(counts) == axes:
+            return _of_no_windows(input, counts, return_indices)
         for length, n in zip(lengths, several("output_size", output_size, lengths), strict=True):
             starts, ends = np.arange(n) * length // n, -(-np.arange(1, n + 1) * length // n)
             tables.append(np.minimum(starts[:, None] + np.arange(max(ends - starts)), ends[:, None] - 1))
@@ -479,21 +533,7 @@ def _of_windows(axes):
             tables.append(starts.astype(np.int64)[..., None] + np.arange(kernels[axis]))
         return _largest(input, tables, return_indices)
 
-    def max_unpool(input, indices, kernel_size, stride=None, padding=0, output_size=None):
-        lead, kernels = input.shape[:-axes], several("kernel_size", kernel_size)
-        strides, ends = several("stride", stride or kernels), sizes(layer, "padding", padding, axes, least=0)
-        along = zip(input.shape[-axes:], strides, ends, kernels, strict=True)
-        if output_size:
-            lengths = output_size[-axes:]
-        else:
-            lengths = [(n - 1) * s - 2 * p + k for n, s, p, k in along]
-        zeros = xp.zeros((*lead, math.prod(lengths)), dtype=input.dtype)
-        places, elements = (xp.reshape(x, (*lead, -1)) for x in (indices, input))
-        y = TRANSLATIONS["scatter"](zeros, -1, places, elements.detach())
-        # Each of several elements for a place gets the gradient there, as in PyTorch.
-        return xp.reshape(y + xp.scatter_add(zeros, -1, places, elements - elements.detach()), (*lead, *lengths))
-
-    yield from (max_pool, adaptive_max_pool, max_unpool)
+    yield from (max_pool, adaptive_max_pool, _unpooling(axes))
     if axes > 1:
         yield fractional_max_pool
 

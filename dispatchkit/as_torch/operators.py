@@ -41,6 +41,8 @@ COMPARISONS = {"eq": "eq", "ne": "ne", "lt": "lt", "le": "le", "gt": "gt", "ge":
 ASKING = frozenset({"clamp", "clip"})
 # Functions of two operands and a factor of the second.
 WITH_FACTOR = frozenset({"add", "sub", "subtract"})
+# Methods whose results must be of the dtype of their tensor.
+OF_OWN_DTYPE = frozenset({"abs_", "absolute_", "float_power_"})
 OF_ONE = {"neg": "neg", "abs": "abs", "invert": "bitwise_not"}
 
 
@@ -210,6 +212,11 @@ def in_place(cls: Any, name: str, function: Call, plain: Call | None) -> Call:
                 return plain(self, *args)
             if check is not None:
                 check(f"{name}_", (self, *args), kwargs)
+            if str(kwargs.get("dtype") or self.dtype) != str(self.dtype):
+                raise RuntimeError(
+                    f"Bad in-place call: input tensor dtype {self.dtype} and output tensor dtype {kwargs['dtype']} "
+                    f"should match"
+                )
             return change_by(cast_back, f"{name}_", self, args, kwargs)
         except Exception as error:  # noqa: BLE001  # raised again
             raise as_raised_by_pytorch(error) from error.__cause__
@@ -271,6 +278,8 @@ def in_dtype(name: str, x: Any, y: Any) -> Any:
     own, found = np.dtype(str(x.dtype)), np.dtype(str(result.dtype))
     if own == found:
         return y
+    if name in OF_OWN_DTYPE:
+        raise RuntimeError(f"{name}: the result is {found}, and the tensor's dtype is another: {own}")
     if CATEGORIES[found.kind] > CATEGORIES[own.kind]:
         raise RuntimeError(f"{name}: the result is {found}, which the tensor's dtype {own} cannot hold")
     return xp.astype(y, x.dtype)

@@ -30,6 +30,11 @@ def scatter(input, dim, index, src=None, *, value=None, reduce=None):
         if not is_array(src):
             src = xp.full(index.shape, src, dtype=input.dtype)
         return scatter_reduce(input, dim, index, src, {"add": "sum", "multiply": "prod"}[reduce])
+    if not index.size:
+        return xp.clone(input)
+    if not input.ndim or not index.ndim:
+        parts = [xp.reshape(x, (-1,)) if is_array(x) else x for x in (input, index, src)]
+        return xp.reshape(scatter(parts[0], 0, *parts[1:]), input.shape)
     if is_array(src):
         elements = src[tuple(map(slice, index.shape))]
     else:

@@ -78,6 +78,7 @@ def logspace(start, end, steps, base=10.0, *, dtype=None, device=None, requires_
             powers = np.power(float(base), _between(_whole(start, dtype), _whole(end, dtype), steps))
             numbers = np.where(np.isfinite(powers), powers, 0.0).astype(np.int64)
             return xp.asarray(numbers.astype(np.dtype(str(dtype))), dtype=dtype, **made)
+    start, end = (x.detach() if is_array(x) else x for x in (start, end))
     powers = xp.pow(base, linspace(start, end, steps, device=device))
     y = xp.astype(powers, dtype or powers.dtype, copy=False)
     return y.requires_grad_(requires_grad)

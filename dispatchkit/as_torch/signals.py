@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from dispatchkit.as_torch.calling.network_checks import check_lengths_of_padding
 from dispatchkit.as_torch.table import ALONE, TRANSLATIONS, Function
 from dispatchkit.declare.namespace import tensor_namespace as xp
 
@@ -81,6 +82,8 @@ def stft(
     hop, factors = _hop_and_window("stft", input, n_fft, hop_length, win_length, window)
     if center:
         half = n_fft // 2
+        if pad_mode != "constant":
+            check_lengths_of_padding(input[None], (half, half), pad_mode)
         padded = TRANSLATIONS["nn.functional.pad"](input[None], (half, half), pad_mode)
         input = padded[0]
     length = input.shape[-1]

@@ -498,6 +498,7 @@ def give_methods() -> None:
             else:
                 setattr(Tensor, path, function)
             give_form_in_place(path, function)
+    give_form_in_place("fill", FUNCTIONS["fill"])
     give_operators(Tensor, FUNCTIONS)
     for name in set(dir(PlainTensor)) - (allowed_names("Tensor") or set()) - table.OF_THE_LIBRARY:
         if name[0] != "_":

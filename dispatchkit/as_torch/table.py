@@ -67,7 +67,6 @@ ARGUMENTS = {
     "input tensor": ("dot",),
     "input axis0 axis1": ("swapaxes",),
     "input dim0 dim1": ("swapdims",),
-    "input q dim keepdim interpolation": ("quantile",),
     "input k dim largest sorted": ("topk",),
     "input dim keepdim dtype": ("nanmean", "nansum"),
     "x y dim": ("linalg.vecdot",),
@@ -118,8 +117,8 @@ NO_METHODS = frozenset(
         *("transpose_copy", "unbind_copy", "unsqueeze_copy", "view_copy", "as_strided_copy"),
     }
 )
-# Functions whose values at infinities and NaN are others than those of the operations of their names.
-OF_OTHER_VALUES = frozenset({"sgn", "sign", "floor_divide"})
+# Functions whose values at infinities and NaN, or arguments, are others than those of the operations of their names.
+OF_OTHER_VALUES = frozenset({"sgn", "sign", "floor_divide", "fill"})
 # What tensors have besides PyTorch's names: the library itself asks for it.
 OF_THE_LIBRARY = frozenset({"array", "is_tracer", "from_dlpack", "persistent", "to_device"})
 # What has a further name with ``_copy``, for a result in memory of its own.

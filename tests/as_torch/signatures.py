@@ -8,10 +8,12 @@ import io
 import itertools
 import re
 import warnings
+from collections.abc import Iterator
 from types import FunctionType
 from typing import Any
 
 import torch
+from torch._jit_internal import boolean_dispatched
 from torch.testing._internal.common_methods_invocations import op_db
 from torch.utils._pytree import tree_leaves, tree_map
 
@@ -34,9 +36,10 @@ REFUSED = {
     **dict.fromkeys(("matrix_power", "linalg.matrix_power"), "b"),
     "bernoulli": "",
     "nanmean": "buic",
+    "nn.functional.poisson_nll_loss": "",
     **dict.fromkeys(("igamma", "igammac", "special.gammainc", "special.gammaincc"), "buic"),
     "nansum": "c",
-    **dict.fromkeys(("clamp", "clip"), "bc"),
+    **dict.fromkeys(("clamp", "clip", "linspace", "logspace"), "c"),
     **dict.fromkeys(("relu", "nn.functional.relu"), "bc"),
     "addcmul": "b",
     "linalg.slogdet": "bui",
@@ -66,6 +69,8 @@ WITHOUT_SCHEMAS = frozenset(
 OUT_WITH_AXES = frozenset({"std", "var"})
 # Which take more than one form.
 WITHOUT_NAMES = frozenset({"norm", "split", "stft", "istft", "tensordot", "meshgrid", "cdist"})
+# Functions of Python that pass their arguments on as they are.
+PASSED_ON = frozenset({"stft", "istft"})
 PLACES = ("linalg", "special", "fft")
 MOST = 12  # samples of an operator that are called
 
@@ -90,9 +95,9 @@ def make_table() -> str:
             refused, keeps = "", False
         if path.startswith("fft.") and "shift" not in path and "freq" not in path:
             as_floats = True
-        if path in ("trapezoid", "trapz", "cumulative_trapezoid"):
+        if path in ("trapezoid", "trapz", "cumulative_trapezoid", "nn.functional.cosine_embedding_loss"):
             as_floats = False  # of sums alone
-        flags = ("yes" * as_floats, "yes" * keeps, "yes" * (path in with_out))
+        flags = ("yes" * as_floats, "yes" * keeps, with_out.get(path, ""))
         row = (refused, *flags, results.get(path, ""), " ".join(names_of(path)), " | ".join(schemas.get(path, ())))
         if any(row):
             writer.writerow((path, *row))
@@ -199,8 +204,8 @@ def named_results() -> dict[str, str]:
     return found
 
 
-def paths_with_out() -> set[str]:
-    """Return the paths of functions that write their results into tensors that are given as `out`."""
+def paths_with_out() -> dict[str, str]:
+    """Return the paths of functions that write their results into tensors that are given as `out`, and into which."""
     found = {path for path in spelling.FUNCTIONS if "out" in names_of(path)}
     called = {op.name: accepts for op in op_db if (accepts := accepts_out(op)) is not None}
     for schema in torch._C._jit_get_all_schemas():
@@ -211,7 +216,50 @@ def paths_with_out() -> set[str]:
         if space == "aten" and any(argument.is_out for argument in schema.arguments) and has_out(name):
             found.add(name)
     found -= {path for path, accepts in called.items() if not accepts and path not in OUT_WITH_AXES}
-    return found | {path for path, accepts in called.items() if accepts} | {"norm", "tensordot"}
+    found |= {path for path, accepts in called.items() if accepts} | {"norm", "tensordot"}
+    return {path: casting_of(path) for path in found}
+
+
+def casting_of(path: str) -> str:
+    """Return into tensors of which dtypes a function writes its result: its own, any to compute in, or higher ones.
+
+    Parameters
+    ----------
+    path : of a function that takes `out`
+    """
+    function: Any = torch
+    for name in path.split("."):
+        function = getattr(function, name)
+    taken: set[tuple[torch.dtype, torch.dtype]] = set()
+    if path == "searchsorted":
+        return "same"  # which has no samples that show it
+    for op in [op for op in op_db if op.name == path]:
+        for dtype in (torch.float64, torch.int64):
+            for sample in samples_of(op, dtype):
+                taken |= set(pairs_taken(function, sample))
+    if taken and all(one is other for one, other in taken):
+        return "same"
+    if (torch.float64, torch.int64) in taken:
+        return "dtype"
+    return "yes"
+
+
+def pairs_taken(function: Any, sample: Any) -> Iterator[tuple[torch.dtype, torch.dtype]]:
+    """Yield the dtype of the result of a sample beside each dtype that it is written into."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        try:
+            y = function(sample.input, *sample.args, **sample.kwargs)
+        except Exception:  # noqa: BLE001  # of any class
+            return
+        if not isinstance(y, torch.Tensor):
+            return
+        for dtype in (*KINDS.values(), torch.float32, torch.complex64):
+            try:
+                function(sample.input, *sample.args, **sample.kwargs, out=torch.empty(0, dtype=dtype))
+            except Exception:  # noqa: BLE001, S112  # of any class
+                continue
+            yield y.dtype, dtype
 
 
 def accepts_out(op: Any) -> bool | None:
@@ -280,7 +328,8 @@ def schemas_by_path() -> dict[str, list[str]]:
                 name = f"{place}.{name.removeprefix(f'{place}_')}"
         if f"nn.functional.{name}" in spelling.FUNCTIONS and is_built_in(name):
             found.setdefault(f"nn.functional.{name}", []).append(text.replace("SymInt", "int"))
-        if name in spelling.FUNCTIONS and name not in WITHOUT_SCHEMAS and is_parsed(name):
+        is_read = is_parsed(name) or (name in PASSED_ON and "bool center" in text)
+        if name in spelling.FUNCTIONS and name not in WITHOUT_SCHEMAS and is_read and text not in found.get(name, ()):
             found.setdefault(name, []).append(text.replace("SymInt", "int"))
     return {path: [text] for path in sorted(spelling.FUNCTIONS) if (text := annotated(path))} | found
 
@@ -294,6 +343,9 @@ def is_built_in(name: str) -> bool:
 def annotated(path: str) -> str:
     """Return the arguments of a function of networks that is one of Python, which are tensors by its annotations."""
     function = getattr(torch.nn.functional, path.removeprefix("nn.functional."), None)
+    # Of functions that have one or two results, as they are asked, one stands for both.
+    if function is not None and function in boolean_dispatched:
+        function = boolean_dispatched[function]["if_true"]
     if path in WITHOUT_SCHEMAS or not path.startswith("nn.functional.") or not isinstance(function, FunctionType):
         return ""
     parts = []

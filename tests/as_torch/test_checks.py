@@ -29,7 +29,7 @@ REFUSED: list[tuple[Callable[[], Any], type[Exception], str]] = [
     (lambda: torch.tensordot(ROW, ROW, (0, 0)), TypeError, r"must be two tuples of ints, found \(0, 0\)"),
     (lambda: torch.tensordot(1, ROW), TypeError, "argument 'a' .* must be Tensor, not int"),
     (lambda: torch.transpose(SQUARE, None, 1), TypeError, "argument 'dim0' .* must be int, not NoneType"),
-    (lambda: F.pad(SQUARE, (1, 1), None), TypeError, "argument 'mode' .* must be str, not NoneType"),
+    (lambda: F.pad(SQUARE, (1, 1), None), TypeError, "argument 'mode' must be str, not NoneType"),
     (lambda: torch.full((2,), ROW), TypeError, r"must be Number, not a tensor of shape \[3\]"),
     (lambda: ~ROW, TypeError, "only implemented on integer and Boolean-type tensors, found float64"),
     # Reductions of nothing.
@@ -86,6 +86,84 @@ REFUSED: list[tuple[Callable[[], Any], type[Exception], str]] = [
     (lambda: torch.histogram(ROW, 2, weight=T([1, 2, 3])), RuntimeError, "weight should have the same dtype"),
     (lambda: torch.gradient(ROW, spacing=[0.5], dim=[]), RuntimeError, "to have the same length, but got 1 and 0"),
     (lambda: torch.nanmean(T([1]), dtype=DOUBLE), NotImplementedError, "expected real floating-point numbers"),
+    # What PyTorch's own table says of dtypes.
+    (lambda: torch.histc(T([1, 2]), 2), NotImplementedError, "\"histc\" not implemented for 'Long'"),
+    (lambda: torch.addcmul(T([True]), T([True]), T([True])), NotImplementedError, "\"addcmul\" .* 'Bool'"),
+    (lambda: torch.bucketize(T([True]), T([True])), NotImplementedError, "\"bucketize\" not implemented for 'Bool'"),
+    (lambda: torch.ldexp(ROW, T([True])), RuntimeError, "argument 'other' .* but got Bool"),
+    (lambda: torch.linalg.solve_triangular(SQUARE.int(), SQUARE, upper=True), RuntimeError, "argument 'A' .* got Int"),
+    (lambda: torch.cumsum(ROW, 0, dtype=torch.bool), NotImplementedError, "'Bool' as the dtype of its result"),
+    (lambda: F.threshold(T([True]), 1, 2), NotImplementedError, "\"threshold\" not implemented for 'Bool'"),
+    (lambda: F.linear_cross_entropy(SQUARE, SQUARE.int(), T([0, 1])), RuntimeError, "Double for .* and Int"),
+    (lambda: F.multilabel_margin_loss(ROW, T([0, 1, 2]).int()), RuntimeError, "argument 'target' .* got Int"),
+    # What is written into.
+    (lambda: torch.round(ROW, out=torch.ones(3).float()), RuntimeError, "to have dtype float64, but got float32"),
+    (lambda: torch.isneginf(ROW, out=torch.ones(3)), RuntimeError, "to have dtype bool, but got float64"),
+    (lambda: T([1, 2]).cumsum_(0, dtype=torch.int32), RuntimeError, "Bad in-place call"),
+    (lambda: ROW.float().float_power_(2), RuntimeError, "float_power_: the result is float64"),
+    (lambda: T([1j]).abs_(), RuntimeError, "abs_: the result is float64"),
+    (lambda: ROW.clone().fill_(ROW), RuntimeError, "Expected value to have 0 dimensions, but got 1"),
+    (lambda: torch.unbind_copy(ROW, out=ROW), TypeError, "'out' must be tuple of Tensors"),
+    # Types, by name.
+    (lambda: torch.linspace(0, 1, "x"), TypeError, "argument 'steps' must be int, not str"),
+    (lambda: torch.istft(ROW, None), TypeError, r"'n_fft' \(position 2\) must be int, not NoneType"),
+    (lambda: torch.stft(ROW, 2, window=1), TypeError, r"'window' \(position 5\) must be Tensor, not int"),
+    (lambda: F.max_pool2d(SQUARE, 2, ceil_mode=1.5), TypeError, "'ceil_mode' must be bool, not float"),
+    (lambda: F.adaptive_max_pool1d([1], 1), TypeError, r"'input' \(position 1\) must be Tensor, not list"),
+    (lambda: F.max_unpool1d(SQUARE, T([[0]]), output_size=(2,)), TypeError, "missing 1 required .* 'kernel_size'"),
+    (lambda: F.softmin(ROW, []), TypeError, "'dim' must be int, not tuple"),
+    (lambda: F.threshold(T([1]), "x", 1), TypeError, "'threshold' must be Number, not str"),
+    (lambda: T([1]).where(1.0, 2.0), TypeError, "'condition' .* must be Tensor, not float"),
+    (lambda: torch.bernoulli(ROW, ROW), TypeError, r"expected \(Tensor input\) or \(Tensor input, float p\)"),
+    (lambda: torch.index_put([1.0], (T([0]),), ROW), TypeError, r"'input' \(position 1\) must be Tensor, not tuple"),
+    # Shapes and numbers of networks.
+    (lambda: F.max_unpool1d(SQUARE, T([[0, 1], [2, 3]]), 3, output_size=(9,)), ValueError, "between -?[0-9]+ and 9"),
+    (lambda: F.max_unpool1d(SQUARE, T([[0]]), -3), ValueError, r"output_size\[0\]=-6"),
+    (lambda: F.max_unpool1d(SQUARE, T([[0]]), 2, output_size=(1, 2, 3, 4)), ValueError, "has a length of '4'"),
+    (lambda: F.pad(SQUARE, (2, 0), "reflect"), RuntimeError, r"padding \(2, 0\) at dimension 1 of input \[2, 2\]"),
+    (lambda: F.pad(SQUARE, (-2, -1), "replicate"), RuntimeError, "is too small for the padding"),
+    (lambda: F.pad(SQUARE[:, :0], (1, 1), "replicate"), RuntimeError, "other non-zero dimensions for input"),
+    (lambda: torch.stft(ROW, 8, return_complex=True), RuntimeError, r"padding \(4, 4\) at dimension 1"),
+    (lambda: F.triplet_margin_loss(ROW, ROW, ROW, -1), ValueError, "margin must be greater than 0, got -1"),
+    (lambda: F.hardtanh(ROW, 2, 1), ValueError, "min_val cannot be greater than max_val, found 2 and 1"),
+    (lambda: F.alpha_dropout(T([1]), 0.5, True), RuntimeError, "can't be cast to the desired output type Long"),
+    (lambda: F.soft_margin_loss(ROW, T([1j, 1, 1])), RuntimeError, "result type ComplexDouble can't be cast"),
+    (lambda: F.soft_margin_loss(T(1.0), ROW), RuntimeError, r"shape \[\] doesn't match the broadcast shape \[3\]"),
+    (lambda: F.rms_norm(SQUARE, (3,)), RuntimeError, r"normalized_shape=\[3\], expected input with shape \[\*3\]"),
+    (lambda: F.rms_norm(SQUARE, (2,), ROW), RuntimeError, r"but got weight of shape \[3\]"),
+    # Axes and places.
+    (lambda: torch.scatter_add(SQUARE, 0, T([[0]]), ROW), IndexError, r"in range of \[-1, 0\], but got 1"),
+    (lambda: torch.scatter(ROW, 0, T([[0]]), ROW), RuntimeError, "same number of dimensions as self tensor"),
+    (lambda: torch.index_add(T(1.0), 0, T([0, 0]), T(1.0)), IndexError, "specified as 0 but tensor has no dimensions"),
+    (lambda: torch.index_put(ROW, (T([0]), T([0])), ROW), IndexError, "too many indices for tensor of dimension 1"),
+    (lambda: ROW.clone().index_reduce_(0, T([0]), ROW[:1], "sum"), RuntimeError, "amax or amin but got sum"),
+    (lambda: torch.slice_scatter(ROW, ROW, step=-1), RuntimeError, "slice step must be positive"),
+    (lambda: torch.take(ROW, T([0]).int()), RuntimeError, "Expected a long tensor for index, but got Int"),
+    (lambda: torch.narrow_copy(ROW, 0, 5, -1), IndexError, r"start out of range .* \[-3, 3\], but got 5"),
+    (lambda: torch.nanmedian(NOTHING + 0j, 0), IndexError, "Expected reduction dim 0 to have non-zero size"),
+    (lambda: torch.diff(ROW, 0, append=SQUARE), RuntimeError, "to be the same dimension as input"),
+    (lambda: torch.diff(SQUARE, append=T([[1.0]])), RuntimeError, r"found \[1, 1\] for \[2, 2\] along dimension 1"),
+    (lambda: torch.repeat_interleave(T(1), 2, 0), IndexError, "but got 1"),
+    (lambda: torch.orgqr(SQUARE, T(1.0)), IndexError, "Dimension specified as -1 but tensor has no dimensions"),
+    (lambda: torch.linalg.diagonal(T(1.0)), IndexError, "but got -2"),
+    (lambda: F.grid_sample(T(1.0), SQUARE), IndexError, "tensor has no dimensions"),
+    (lambda: torch.masked.softmin(ROW, (0, -1)), RuntimeError, "dim 0 appears multiple times"),
+    (lambda: torch.masked.sum(ROW, 2), IndexError, r"in range of \[-1, 0\], but got 2"),
+    (lambda: torch.masked.mean(T([1])), ValueError, r"Could not infer output dtype. .* Got: int64"),
+    (lambda: torch.addcmul(ROW, ROW, ROW, value=1j), RuntimeError, "cannot be converted to type double"),
+    (lambda: torch.trapezoid(ROW, dx=True), RuntimeError, "only support dx as a real number"),
+    (lambda: torch.view_as_complex(SQUARE.T), RuntimeError, "a last dimension with stride 1"),
+    (lambda: torch.atleast_2d(7), TypeError, "expected Tensor as element 0 in argument 0, but got int"),
+    (lambda: F.adaptive_max_pool2d(torch.ones(1, 2, 2), (0, 1, 2)), ValueError, "output_size must be"),
+    (lambda: torch.cdist(SQUARE, T([[1.0]])), RuntimeError, "same number of columns. X1: 2 X2: 1"),
+    (lambda: torch.linalg.solve_ex(SQUARE[:1], SQUARE), RuntimeError, "they are 1 by 2 matrices"),
+    (lambda: torch.gradient(ROW, edge_order=3), RuntimeError, "edge_order=1 and edge_order=2, found 3"),
+    (lambda: torch.signal.windows.gaussian(3, std=-1.0), ValueError, "deviation must be positive, got: -1.0"),
+    (lambda: torch.nansum(ROW + 0j), RuntimeError, "nansum on CPU does not support complex inputs"),
+    (lambda: torch.addr(ROW, ROW, ROW[:1]), RuntimeError, r"\[3, 1\] does not match the shape \[3\]"),
+    (lambda: F.dropout(T([1, 2])), RuntimeError, "can't be cast to the desired output type Long"),
+    (lambda: F.poisson_nll_loss(ROW, ROW + 0j, full=True), RuntimeError, "\"le\" not implemented for 'ComplexDouble'"),
+    (lambda: torch.cholesky_inverse(SQUARE * 0), RuntimeError, "The diagonal element 1 is zero"),
     # Networks.
     (lambda: torch.relu(T([True])), RuntimeError, "\"relu\" not implemented for 'Bool'"),
     (lambda: F.rms_norm(ROW[0], (1,)), ValueError, "at least 1 dimensions, but got 0"),
@@ -217,3 +295,48 @@ def test_bags_give_the_largest_vectors_and_scale_gradients_by_frequency() -> Non
 def test_what_is_drawn_from_a_density_is_not_written_into_integers(name: str) -> None:
     with pytest.raises(NotImplementedError, match="int64"):
         getattr(T([1, 2]), name)()
+
+
+def test_dtypes_are_taken_where_pytorch_takes_them() -> None:
+    assert F.cross_entropy(SQUARE, SQUARE).item() == F.cross_entropy(SQUARE, T([0, 1])).item()
+    assert torch.cummax(T(1j), 0).values.item() == 1j  # a number that is an array is copied
+    assert torch.linalg.eigh(torch.zeros(0, 2, 2, dtype=torch.int8))[0].shape == (0, 2)
+    assert F.poisson_nll_loss(T([True]), T([1.0])).item() == F.poisson_nll_loss(T([1.0]), T([1.0])).item()
+    assert torch.pow(2.0, T([True])).tolist() == [2.0]
+
+
+def test_a_dtype_that_nothing_is_refused_of_is_refused_of_elements_in_each_call() -> None:
+    assert torch.linalg.eigh(torch.zeros(0, 2, 2, dtype=torch.int8))[0].shape == (0, 2)
+    with pytest.raises(NotImplementedError, match="\"eigh\" not implemented for 'Char'"):
+        torch.linalg.eigh(torch.zeros(1, 2, 2, dtype=torch.int8))
+
+
+def test_results_are_cast_into_tensors_where_pytorch_casts_them() -> None:
+    assert torch.sum(T([0.6, 0.7]), out=torch.zeros((), dtype=torch.int64)).item() == 0
+    assert torch.add(T([1]), T([2]), out=torch.zeros(1)).tolist() == [3.0]
+
+
+def test_numbers_that_are_arrays_are_taken_as_one_element() -> None:
+    assert torch.flip(T(1.0), [0]).item() == torch.gather(T([1.0, 2.0]), 0, T(0)).item() == 1.0
+    assert T(1.0).unfold(0, 1, 1).tolist() == [1.0]
+    assert torch.scatter(T(1.0), 0, T([0]), T([2.0])).tolist() == 2.0
+    assert torch.fft.fftn(T(1.0)).dtype == torch.complex128
+
+
+def test_a_change_of_shape_in_place_is_refused_of_a_view_of_a_leaf() -> None:
+    leaf = torch.ones(2, 3).requires_grad_()
+    view = leaf.T
+    with pytest.raises(RuntimeError, match="a view of a leaf"):
+        view.unsqueeze_(0)
+
+
+def test_pools_of_no_windows_have_no_elements() -> None:
+    y, places = F.adaptive_max_pool2d(torch.ones(1, 4, 3), (0, None), return_indices=True)
+    assert y.shape == places.shape == (1, 0, 3)
+    assert places.dtype == torch.int64
+
+
+def test_methods_that_draw_change_nothing_where_there_is_nothing() -> None:
+    assert torch.zeros(0, dtype=torch.int8).normal_().shape == (0,)
+    with pytest.raises(NotImplementedError, match="elements of the dtype int8"):
+        torch.zeros(0, dtype=torch.int8).uniform_()

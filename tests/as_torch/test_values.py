@@ -223,3 +223,23 @@ def test_the_triangle_that_a_factor_has_not_gets_no_gradient(upper: bool) -> Non
         (gradient,) = torch.autograd.grad(solution.sum(), factor)
         assert gradient[unread].item() == 0.0
         assert gradient[unread[::-1]].item() != 0.0
+
+
+def test_quantiles_between_infinities_are_pytorchs() -> None:
+    assert math.isnan(torch.quantile(torch.tensor([INF, INF, INF]), 0.5).item())
+    assert torch.nanquantile(torch.tensor([NAN, INF, 1.0]), 0.9, interpolation="higher").item() == INF
+    assert torch.quantile(torch.tensor([[1.0, NAN], [1.0, 3.0]]), 0.5, dim=1).tolist()[1] == 2.0
+
+
+def test_products_of_small_integers_leave_their_dtype_as_in_pytorch() -> None:
+    x, y = torch.tensor([[1, 200]], dtype=torch.uint8), torch.tensor([[3, 100]], dtype=torch.uint8)
+    assert abs(F.cosine_embedding_loss(x, y, torch.tensor([1])).item() - 0.1318) < 1e-4
+    assert torch.masked.logsumexp(torch.tensor(6, dtype=torch.int16), -1, mask=torch.tensor(False)).item() == -(2**15)
+    assert (
+        torch.masked.var(torch.tensor([200, 100, 3]), dtype=torch.uint8, mask=torch.tensor([True, True, False])).item()
+        == 136
+    )
+
+
+def test_the_variance_of_nothing_is_nan_whatever_the_correction() -> None:
+    assert math.isnan(torch.var(torch.zeros(0), correction=-1.5).item())

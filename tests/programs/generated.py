@@ -66,6 +66,7 @@ GENERATED = [
     Generated("coverage-of-types.md", "pages", "tests.report.shipped", needs=("scipy",)),
     Generated("differences.md", "pages", "tests.programs.oracles.page"),
     Generated("as-torch-differences.md", "pages", "tests.programs.fuzz.as_torch.page"),
+    Generated("dtypes.csv", "tables", "tests.as_torch.dtypes", needs=("torch 2.13", "expecttest")),
     Generated("homes.csv", "tables", "tests.as_torch.homes", needs=("torch 2.13",)),
     Generated("names.csv", "tables", "tests.as_torch.names", needs=("torch 2.13",)),
     Generated("signatures.csv", "tables", "tests.as_torch.signatures", needs=("torch 2.13", "expecttest")),

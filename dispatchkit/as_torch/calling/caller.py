@@ -21,6 +21,7 @@ from dispatchkit.as_torch.calling import (  # noqa: F401  # they enter what they
     index_checks,
     matrix_checks,
     network_checks,
+    shape_checks,
 )
 from dispatchkit.as_torch.calling.arguments import arguments_by_name
 from dispatchkit.as_torch.calling.checks import CHECKS, EACH_TIME, LOOKS, kind_of
@@ -31,6 +32,7 @@ from dispatchkit.as_torch.calling.promotion import PROMOTING, in_common_dtype
 from dispatchkit.as_torch.calling.raised import as_raised_by_pytorch
 from dispatchkit.as_torch.calling.ranks import check_ranks, ranks_of
 from dispatchkit.as_torch.calling.reductions import BROADCASTING, broadcast_target, check_reduction, reduction_of
+from dispatchkit.as_torch.calling.refused import RefusedDtypes
 from dispatchkit.as_torch.calling.results import named
 from dispatchkit.as_torch.calling.sequences import check_several
 from dispatchkit.as_torch.calling.signatures import NAMES, check_types, signatures_of
@@ -50,6 +52,11 @@ AS_IN_NUMPY = frozenset(
         *("squeeze", "std", "sum", "var"),
     }
 )
+# Functions that give any number of results, and those that give one number where they are given an array alone.
+LISTS = frozenset({"split_with_sizes_copy", "unbind_copy"})
+OF_ALL = frozenset({"max", "min"})
+# Axes that numbers are taken along as one element.
+LIFTED = frozenset({"dim", "dim0"})
 MOST = 100  # plans that a function keeps
 
 
@@ -83,6 +90,7 @@ class FunctionCaller:
         self.defaults = {p.name: p.default for p in shown}
         self.signatures = signatures_of(path)
         self.refused, self.as_floats = self.signatures.refused, self.signatures.as_floats
+        self.dtypes = RefusedDtypes(path)
         self.keeps = self.signatures.keeps and path not in table.OF_ANY_DTYPE
         self.promotes = path in PROMOTING
         self.aside = table.ARGUMENTS_OF_ANY_KIND
@@ -98,7 +106,7 @@ class FunctionCaller:
         self.has_new_axis = path in table.NEW_AXIS
         self.lifting = None
         if path not in table.OF_NUMBERS:
-            self.lifting = next((name for name in self.axes if name in ("dim", "dim0")), None)
+            self.lifting = next((name for name in self.axes if name in LIFTED or path == "flip"), None)
         operands: list[Any] = [overload for overload in self.signatures.overloads if takes_several(overload)]
         # Whether the first argument alone says of which kind a result is.
         self.first_decides = not operands and table.NUMBERS_AS_OPERANDS.isdisjoint(names)
@@ -114,14 +122,14 @@ class FunctionCaller:
         # Whether nothing is to be looked at but the kind of elements, where there are tensors alone.
         self.looks = list(self.looks_at())
         # Where there are tensors of one dtype alone, neither dtypes nor factors are to be looked at.
-        self.one_dtype = self.promotes or path in UNIFORM
+        self.one_dtype = self.promotes or path in UNIFORM or bool(self.dtypes.single)
         at_dtypes = (check_dtypes, check_factors)
         looked_at = [look for look in self.looks if getattr(look, "func", None) not in at_dtypes]
         looked_at = [look for look in looked_at if look != self.look_at_axes]
         special = self.fresh or self.check or self.results or looked_at or self.is_read_only
         self.is_plain = not special and along in (None, inspect.Parameter.empty)
         keeps = self.keeps and path.startswith("nn.functional.")
-        self.looked = self.refused + "bui" * (self.as_floats or keeps) + "u" * (path in table.SUMS)
+        self.looked = self.refused + self.dtypes.kinds + "bui" * (self.as_floats or keeps) + "u" * (path in table.SUMS)
 
     def __call__(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         """Return the result of a call.
@@ -135,8 +143,13 @@ class FunctionCaller:
         if kwargs and kwargs.get("out") is not None and self.signatures.takes_out:
             rest = {name: value for name, value in kwargs.items() if name != "out"}
             self.check_arguments(args, rest)
-            several = len(self.results) > 1
-            return written_into(self.path.rpartition(".")[2], kwargs["out"], self, args, rest, several=several)
+            if self.signatures.out == "dtype" and "dtype" in self.targets and isinstance(kwargs["out"], Storage):
+                rest = {"dtype": kwargs["out"].dtype} | rest  # type: ignore[attr-defined]  # of a tensor
+            several = self.path in LISTS or (
+                len(self.results) > 1 and not (self.path in OF_ALL and len(args) + len(rest) == 1)
+            )
+            name, same = self.path.rpartition(".")[2], self.signatures.out == "same"
+            return written_into(name, kwargs["out"], self, args, rest, several=several, same=same)
         try:
             key = key_of(args, kwargs)
             plan = self.plans.get(key)
@@ -187,7 +200,7 @@ class FunctionCaller:
 
     def look_at_reduction(self, given: dict[str, Any]) -> None:
         """Refuse a word for a reduction that there is not, as PyTorch's losses do before anything else."""
-        if self.reduces:
+        if self.reduces and given.get("size_average") is None and given.get("reduce") is None:
             check_reduction(self.path, self.targets, given)
 
     def answer(self, args: tuple[Any, ...], kwargs: dict[str, Any], key: Any) -> Any:
@@ -209,10 +222,12 @@ class FunctionCaller:
                 self.fitting.add(types)
         for look in self.looks:
             look(given)
-        if self.promotes or (self.looked and not (known and self.has_plain_kind(args))):
-            self.look_at_kinds(given)
+        uncast = dict(given)
+        refused = self.look_at_kinds(given, is_plain=known and self.has_plain_kind(args))
         if self.check is not None:
             given = self.check(given) or given
+        if not self.takes_dtypes(uncast, refused):
+            key = None  # whether there are elements has no part in it
         result = self.compute(given)
         y = self.in_its_memory(result, given)
         if y is not result:
@@ -289,34 +304,54 @@ class FunctionCaller:
             return map_leaves(sequence_items, lowered, y)
         return y
 
-    def look_at_kinds(self, given: dict[str, Any]) -> None:
-        """Refuse elements of kinds that PyTorch does not take, and make integers numbers of the default dtype."""
+    def takes_dtypes(self, given: dict[str, Any], refused: Any) -> bool:
+        """Return whether dtypes are taken at any rate, and not only since there are no elements.
+
+        Raises
+        ------
+        RuntimeError : for dtypes that PyTorch does not take
+        """
+        if refused is not None:
+            found = NAMES.get(str(refused.dtype), str(refused.dtype))
+            raise NotImplementedError(f'"{self.path.rpartition(".")[2]}" not implemented for {found!r}')
+        return not self.dtypes or self.dtypes.check(given)
+
+    def look_at_kinds(self, given: dict[str, Any], *, is_plain: bool) -> Any:
+        """Make integers numbers of the default dtype, and return a tensor of a kind that PyTorch does not take.
+
+        Parameters
+        ----------
+        given : arguments by name
+        is_plain : whether nothing is to be done but to bring operands to one dtype
+        """
+        if not self.promotes and (is_plain or not self.looked):
+            return None
         arrays = {
             name: value
             for name, value in given.items()
             if name not in table.ARGUMENTS_OF_ANY_KIND and hasattr(value, "dtype") and not isinstance(value, np.generic)
         }
         if given.get("dtype") is not None:
-            return
+            return None
         if self.promotes:
             cast = in_common_dtype(given, table.NUMBERS_IN_COMMON, self.aside, path=self.path, as_floats=self.as_floats)
             if cast:
                 given |= cast
                 arrays |= {name: value for name, value in cast.items() if name in arrays}
         if not arrays:
-            return
+            return None
         kinds = [kind_of(x) for x in arrays.values()]
         numbers = [value for name, value in given.items() if name in table.NUMBERS_AS_OPERANDS]
         kinds += ["bifc"[PLAIN.index(type(x))] for x in numbers if type(x) in PLAIN]
         together = max(kinds, key="buifc".index, default="")
-        if together in self.refused:
-            x = next(iter(arrays.values()))
-            found = NAMES.get(str(x.dtype), str(x.dtype))
-            raise NotImplementedError(f'"{self.path.rpartition(".")[2]}" not implemented for {found!r}')
+        x = next(iter(arrays.values()))
+        if together in self.refused and not self.dtypes.is_exempt(given, str(x.dtype)):
+            return x
         if together == "u" and self.path in table.SUMS:
             given |= {name: xp.astype(x, xp.int64) for name, x in arrays.items()}
         if self.as_floats and together not in "fc":
             given |= {name: xp.astype(x, xp.get_default_dtype()) for name, x in arrays.items()}
+        return None
 
     def in_own_dtype(self, y: Any, given: dict[str, Any]) -> Any:
         """Return a result in the dtype of the first argument, if that is one of integers."""

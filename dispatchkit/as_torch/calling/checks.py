@@ -95,18 +95,6 @@ def axis_of(given: Given, name: str = "dim", default: int = 0) -> tuple[int, int
     return axis % x.ndim, x.shape[axis]
 
 
-@look_of("transpose", "transpose_copy")
-def two_axes(given: Given) -> None:
-    if "dim1" not in given:
-        return  # as NumPy's method is called, by all axes
-    for place, name in enumerate(("dim0", "dim1")):
-        value = given.get(name)
-        if isinstance(value, bool) or not hasattr(value, "__index__"):
-            raise TypeError(
-                f"transpose(): argument {name!r} (position {place + 2}) must be int, not {type(value).__name__}"
-            )
-
-
 @look_of("full")
 def size_and_number(given: Given) -> None:
     value: Any = given.get("fill_value")
@@ -116,47 +104,6 @@ def size_and_number(given: Given) -> None:
         )
     if given.get("dtype") is not None and isinstance(value, (bool, int, float, complex)):
         given["fill_value"] = in_dtype_of(np.empty((), np.dtype(str(given["dtype"]))), value)
-
-
-@check_of("split", "unsafe_split", "split_with_sizes", "split_with_sizes_copy", "unsafe_split_with_sizes")
-def split_sizes(given: Given) -> None:
-    x: Any = given.get("tensor", given.get("input"))
-    size = given.get("split_size_or_sections", given.get("split_sizes", given.get("split_size")))
-    axis, length = axis_of(given)
-    if not x.ndim:
-        raise RuntimeError("split expects at least a 1-dimensional tensor")
-    if isinstance(size, (tuple, list)):
-        if any(each < 0 for each in size):
-            raise RuntimeError(
-                f"split_with_sizes expects split_sizes have only non-negative entries, but got {[*size]}"
-            )
-        if sum(size) != length:
-            raise RuntimeError(
-                f"split_with_sizes expects split_sizes to sum exactly to {length} (input tensor's size at dimension "
-                f"{axis}), but got split_sizes={[*size]}"
-            )
-    elif isinstance(size, int):
-        if size < 0:
-            raise RuntimeError(f"split expects split_size be non-negative, but got split_size={size}")
-        if not size and length:
-            raise RuntimeError(f"split_size can only be 0 if dimension size is 0, but got dimension size of {length}")
-
-
-@check_of("narrow", "narrow_copy")
-def part_of_axis(given: Given) -> None:
-    x, start, count = given["input"], given["start"], given["length"]
-    if not x.ndim:
-        raise RuntimeError("narrow() cannot be applied to a 0-dim tensor.")
-    _, length = axis_of(given)
-    if count < 0:
-        raise RuntimeError("narrow(): length must be non-negative.")
-    if is_array(start) and (start.ndim or kind_of(start) not in "iu"):
-        raise RuntimeError("start must be an 0-dim integral Tensor.")
-    if not -length <= start <= length:
-        raise IndexError(f"start out of range (expected to be in range of [{-length}, {length}], but got {int(start)})")
-    first = int(start) % length if start < 0 else int(start)
-    if first + count > length:
-        raise RuntimeError(f"start ({first}) + length ({count}) exceeds dimension size ({length}).")
 
 
 @check_of("kthvalue")
@@ -230,85 +177,6 @@ def mask(given: Given) -> None:
         raise RuntimeError("masked_scatter: expected self and source to have same dtypes")
 
 
-@check_of("unflatten")
-def lengths_of_parts(given: Given) -> None:
-    sizes = given["sizes"]
-    if not isinstance(sizes, (tuple, list)):
-        return
-    if not len(sizes):
-        raise RuntimeError("unflatten: sizes must be non-empty")
-    axis, length = axis_of(given)
-    if not given["input"].ndim:
-        raise RuntimeError("unflatten: a tensor of 0 dimensions has no dimension to unflatten")
-    if -1 not in sizes and math.prod(sizes) != length:
-        raise RuntimeError(
-            f"unflatten: Provided sizes {[*sizes]} don't multiply up to the size of dim {axis} ({length}) in the input "
-            f"tensor"
-        )
-
-
-@check_of("chunk", "unsafe_chunk")
-def pieces(given: Given) -> None:
-    if not given["input"].ndim:
-        raise RuntimeError("chunk expects at least a 1-dimensional tensor")
-    if given["chunks"] <= 0:
-        raise RuntimeError(f"chunk expects `chunks` to be greater than 0, got: {given['chunks']}")
-
-
-@check_of("tensor_split", "hsplit", "vsplit", "dsplit")
-def sections(given: Given) -> None:
-    names = ("sections", "indices_or_sections", "tensor_indices_or_sections", "indices")
-    count: Any = next((given[name] for name in names if name in given), None)
-    if not given["input"].ndim:
-        raise RuntimeError("tensor_split expected at least a 1-dimensional tensor, but got a tensor with 0 dims")
-    if is_array(count) and str(count.dtype) != "int64":
-        raise RuntimeError(
-            f"tensor_split expected tensor_indices_or_sections to have dtype of long, but got {dtype_name(count)}"
-        )
-    if isinstance(count, int) and count <= 0:
-        raise RuntimeError(f"number of sections must be larger than 0, got {count}")
-
-
-@check_of("unfold", "unfold_copy")
-def windows(given: Given) -> None:
-    size, step = given["size"], given["step"]
-    _, length = axis_of(given, "dimension")
-    if size < 0:
-        raise RuntimeError(f"size is {size} but must be >= 0")
-    if size > length:
-        raise RuntimeError(f"maximum size for tensor at dimension {given['dimension']} is {length} but size is {size}")
-    if step <= 0:
-        raise RuntimeError(f"step is {step} but must be > 0")
-
-
-@check_of("select", "select_copy")
-def one_place(given: Given) -> None:
-    x = given["input"]
-    if not x.ndim:
-        raise IndexError("select() cannot be applied to a 0-dim tensor.")
-    _, length = axis_of(given)
-    if not -length <= given["index"] < length:
-        raise IndexError(
-            f"select(): index {given['index']} out of range for tensor of size {[*x.shape]} at dimension {given['dim']}"
-        )
-
-
-@check_of("roll")
-def shifts(given: Given) -> Given:
-    amount, dims = given.get("shifts"), given.get("dims", ())
-    count = len(amount) if isinstance(amount, (tuple, list)) else 1
-    along = len(dims) if isinstance(dims, (tuple, list)) else 1
-    if not count:
-        raise RuntimeError("`shifts` required")
-    if count != along and not (not along and count == 1):
-        raise RuntimeError(f"shifts and dimensions must align. shifts: {count}, dims:{along}")
-    if along:
-        return given
-    if isinstance(amount, (tuple, list)):
-        amount = amount[0]
-    return {"input": given["input"], "shifts": amount}
-
-
 @look_of("linalg.matrix_power", "matrix_power")
 def power_of_integers(given: Given) -> None:
     x = next(iter(given.values()))
@@ -318,8 +186,14 @@ def power_of_integers(given: Given) -> None:
 
 @look_of("bernoulli")
 def floating_probabilities(given: Given) -> None:
-    if given.get("p") is None and kind_of(given["input"]) != "f":
-        raise NotImplementedError(f'"bernoulli" not implemented for {dtype_name(given["input"])!r}')
+    x, p = given["input"], given.get("p")
+    if is_array(p):
+        raise TypeError(
+            "bernoulli() received an invalid combination of arguments: got (Tensor, Tensor), but expected "
+            "(Tensor input) or (Tensor input, float p)"
+        )
+    if (p is None and kind_of(x) != "f") or kind_of(x) == "c":
+        raise NotImplementedError(f'"bernoulli" not implemented for {dtype_name(x)!r}')
 
 
 @look_each_time_of("bernoulli")
@@ -335,7 +209,57 @@ def range_of_probabilities(given: Given) -> None:
         raise RuntimeError(f"bernoulli: Expected probabilities from 0 to 1, found {p}")
 
 
-@look_of("nanmean")
+@look_of("addcdiv", "addcmul")
+def real_factor(given: Given) -> None:
+    value = given.get("value", 1)
+    kinds = [kind_of(given[name]) for name in ("input", "tensor1", "tensor2")]
+    if isinstance(value, complex) and value.imag and "c" not in kinds:
+        raise RuntimeError("value cannot be converted to type double without overflow")
+
+
+@look_of("nansum")
+def sums_of_reals(given: Given) -> None:
+    if kind_of(given["input"]) == "c":
+        raise RuntimeError("nansum on CPU does not support complex inputs")
+
+
+@look_each_time_of("addr")
+def shape_of_summand(given: Given) -> None:
+    shape = (given["vec1"].numel(), given["vec2"].numel())
+    if tuple(np.broadcast_shapes(given["input"].shape, shape)) != shape:
+        raise RuntimeError(f"The expanded size {[*shape]} does not match the shape {[*given['input'].shape]} of input")
+
+
+@look_of("linalg.vecdot")
+def axis_of_vectors(given: Given) -> None:
+    if given["x"].ndim == given["y"].ndim == 1:
+        given.pop("dim", None)  # there is one
+
+
+@look_of("repeat_interleave")
+def axis_of_repeats(given: Given) -> None:
+    is_number = is_array(given["input"]) and not given["input"].ndim
+    if is_number and isinstance(given.get("dim"), int) and given.get("repeats") is not None:
+        raise np.exceptions.AxisError("Dimension out of range (expected to be in range of [-1, 0], but got 1)")
+
+
+@look_of("masked.mean")
+def floats_of_means(given: Given) -> None:
+    x: Any = given.get("input")
+    if is_array(x) and given.get("dtype") is None and kind_of(x) in "ui":
+        raise ValueError(
+            f"mean(): Could not infer output dtype. Input dtype must be either a floating point or complex dtype. Got: "
+            f"{x.dtype}"
+        )
+
+
+@look_each_time_of("median", "nanmedian", "mode")
+def elements_along_axis(given: Given) -> None:
+    if given["input"].ndim and isinstance(given.get("dim"), int) and not axis_of(given)[1]:
+        raise IndexError(f"median(): Expected reduction dim {given['dim']} to have non-zero size.")
+
+
+@look_each_time_of("nanmean")
 def real_numbers(given: Given) -> None:
     x, dtype = given["input"], given.get("dtype")
     if kind_of(x) != "f" or (dtype is not None and np.dtype(str(dtype)).kind == "c"):
@@ -357,6 +281,18 @@ def alike_in_bins(given: Given) -> None:
 
 
 @look_of("gradient")
+def order_at_edges(given: Given) -> None:
+    if given.get("edge_order", 1) not in (1, 2):
+        raise RuntimeError(f"torch.gradient only supports edge_order=1 and edge_order=2, found {given['edge_order']}")
+
+
+@look_of("signal.windows.gaussian")
+def positive_deviation(given: Given) -> None:
+    if not given.get("std", 1.0) > 0:
+        raise ValueError(f"Standard deviation must be positive, got: {given['std']} instead.")
+
+
+@look_of("gradient")
 def spacing_of_axes(given: Given) -> None:
     spacing, axes = given.get("spacing"), given.get("dim")
     if isinstance(spacing, tuple) and isinstance(axes, tuple) and len(spacing) != len(axes):
@@ -375,8 +311,28 @@ def decimals_of_floats(given: Given) -> None:
 
 @look_of("diff")
 def order_of_differences(given: Given) -> None:
-    if given.get("n", 1) < 0:
-        raise RuntimeError(f"order must be non-negative but got {given['n']}")
+    x, order = given["input"], given.get("n", 1)
+    if not x.ndim:
+        raise RuntimeError("diff expects input to be at least one-dimensional")
+    if order < 0:
+        raise RuntimeError(f"order must be non-negative but got {order}")
+    parts = [given[name] for name in ("prepend", "append") if is_array(given.get(name))]
+    if not order and not parts:
+        given.pop("dim", None)
+    for part in parts:
+        axis, _ = axis_of(given, default=-1)
+        if part.ndim != x.ndim:
+            raise RuntimeError("diff expects prepend or append to be the same dimension as input")
+        if without(part.shape, axis) != without(x.shape, axis):
+            raise RuntimeError(
+                f"diff expects the shape of tensor to prepend or append to match that of input except along the "
+                f"differencing dimension; found {[*part.shape]} for {[*x.shape]} along dimension {axis}"
+            )
+
+
+def without(shape: Any, axis: int) -> tuple[int, ...]:
+    """Return the lengths of all axes but one."""
+    return (*shape[:axis], *shape[axis + 1 :])
 
 
 @look_of("addcdiv")
@@ -436,23 +392,19 @@ def counts_of_repeats(given: Given) -> None:
 
 @look_of("cumulative_trapezoid", "trapezoid", "trapz")
 def real_steps(given: Given) -> None:
-    if kind_of(given.get("dx", 1.0)) == "c":
+    if kind_of(given.get("dx", 1.0)) in "bc":
         raise RuntimeError("trapezoid: Currently, we only support dx as a real number.")
     if not given["y"].ndim:
         raise IndexError("Dimension specified as -1 but tensor has no dimensions")
 
 
-@look_of("fft.fftshift", "fft.ifftshift")
-def shifted_axes(given: Given) -> None:
-    names = list(given)
-    if given.get("dim") == () or (len(names) == 1 and not given[names[0]].ndim):
-        raise RuntimeError("`shifts` required")
-
-
 @check_of("clamp", "clip")
 def bounds(given: Given) -> None:
-    if given.get("min") is None and given.get("max") is None:
+    limits = [given[name] for name in ("min", "max") if given.get(name) is not None]
+    if not limits:
         raise RuntimeError("torch.clamp: At least one of 'min' or 'max' must not be None")
+    if kind_of(given["input"]) == "b" and not any(is_array(limit) for limit in limits):
+        raise NotImplementedError("\"clamp\" not implemented for 'Bool'")
 
 
 @check_of("mvlgamma", "special.multigammaln")
@@ -489,48 +441,6 @@ def is_zero_somewhere(x: Any) -> bool:
     return bool((np.asarray(x.array) == 0).any())
 
 
-@check_of("sum_to_size")
-def target_shape(given: Given) -> None:
-    x, size = given["input"], given["size"]
-    try:
-        fits = np.broadcast_shapes(tuple(size), x.shape) == tuple(x.shape)
-    except ValueError:
-        fits = False
-    if not fits:
-        raise RuntimeError(f"size {{{[*size]}}} is not expandable to size {{{[*x.shape]}}}.")
-
-
-@check_of("view_as_complex")
-def pairs(given: Given) -> None:
-    x = given["input"]
-    if not x.ndim:
-        raise RuntimeError("Input tensor must have one or more dimensions")
-    if x.shape[-1] != 2:
-        raise RuntimeError("Tensor must have a last dimension of size 2")
-
-
-@check_of("repeat")
-def repeats_of_all_axes(given: Given) -> None:
-    counts: Any = given.get("dims")
-    if isinstance(counts, (tuple, list)) and len(counts) < given["input"].ndim:
-        raise RuntimeError(
-            "Number of dimensions of repeat dims can not be smaller than number of dimensions of tensor: "
-            f"found {[*counts]} for a tensor of shape {[*given['input'].shape]}"
-        )
-    repeats(given)
-
-
-@check_of("tile")
-def repeats(given: Given) -> None:
-    counts: Any = given.get("dims")
-    if isinstance(counts, int):
-        counts = (counts,)
-    if counts is None or any(is_array(n) for n in counts):
-        return
-    if any(n < 0 for n in counts):
-        raise RuntimeError(f"Trying to create tensor with negative dimension: {[*counts]}")
-
-
 @check_of("view_as_real")
 def complex_elements(given: Given) -> None:
     if kind_of(given["input"]) != "c":
@@ -543,10 +453,16 @@ def imaginary(given: Given) -> None:
         raise RuntimeError("imag is not implemented for tensors with non-complex dtypes.")
 
 
+@look_of("nn.functional.triplet_margin_loss")
+def width_of_margin(given: Given) -> None:
+    if given.get("margin", 1.0) <= 0:
+        raise ValueError(f"margin must be greater than 0, got {given['margin']}")
+
+
 @look_of(
     *("sub", "subtract", "rsub", "dist"),
     *(f"nn.functional.{name}_loss" for name in ("l1", "smooth_l1", "huber", "margin_ranking", "triplet_margin")),
-    *("nn.functional.pairwise_distance", "nn.functional.poisson_nll_loss", "nn.functional.hinge_embedding_loss"),
+    "nn.functional.pairwise_distance",
 )
 def no_booleans(given: Given) -> None:
     operands = [value for name, value in given.items() if name in DIFFERENCES]
@@ -561,6 +477,17 @@ def no_booleans(given: Given) -> None:
             "Subtraction, the `-` operator, with a bool tensor is not supported. If you are trying to invert a mask, "
             "use the `~` or `logical_not()` operator instead."
         )
+
+
+@look_of("nn.functional.hinge_embedding_loss")
+def no_boolean_margins(given: Given) -> None:
+    no_booleans({"input": given["input"]})
+
+
+@look_of("nn.functional.poisson_nll_loss")
+def no_boolean_rates(given: Given) -> None:
+    if not given.get("log_input", True):
+        no_booleans({"input": given["input"]})
 
 
 # Arguments that are subtracted from one another.

@@ -9,7 +9,15 @@ from typing import Any
 
 import numpy as np
 
-from dispatchkit.as_torch.calling.checks import Given, axis_of, check_of, dtype_name, look_each_time_of
+from dispatchkit.as_torch.calling.checks import (
+    Given,
+    axis_of,
+    check_of,
+    dtype_name,
+    look_each_time_of,
+    look_of,
+    without,
+)
 from dispatchkit.as_torch.table import is_array
 
 
@@ -47,25 +55,47 @@ def dtypes_at_places(given: Given) -> None:
         raise RuntimeError("self and source expected to have the same dtype")
 
 
-@check_of("scatter", "scatter_add", "scatter_reduce")
+@look_each_time_of("scatter", "scatter_add", "scatter_reduce")
 def scattered(given: Given) -> None:
     source: Any = given.get("src")
     x, index = given["input"], given["index"]
+    if is_array(source) and source.dtype != x.dtype:
+        raise RuntimeError("scatter(): Expected self.dtype to be equal to src.dtype")
+    if not index.size:
+        return
     if str(index.dtype) not in ("int64", "int32"):
         raise RuntimeError("scatter(): Expected dtype int32/int64 for index")
-    if not is_array(source) or not index.size:
+    if not is_array(source):
         return
-    if source.dtype != x.dtype:
-        raise RuntimeError("scatter(): Expected self.dtype to be equal to src.dtype")
-    if not max(index.ndim, 1) == max(x.ndim, 1) == max(source.ndim, 1):
-        raise RuntimeError("Index tensor must have the same number of dimensions as self tensor and src tensor")
+    if max(index.ndim, 1) != max(x.ndim, 1):
+        raise RuntimeError("Index tensor must have the same number of dimensions as self tensor")
+    count = max(source.ndim, 1)
+    if count < max(x.ndim, 1):
+        raise IndexError(
+            f"Dimension out of range (expected to be in range of [{-count}, {count - 1}], but got {x.ndim - 1})"
+        )
+    if count > max(x.ndim, 1):
+        raise RuntimeError("Index tensor must have the same number of dimensions as src tensor")
     axis = given["dim"] % max(x.ndim, 1)
     for place, length in enumerate(index.shape):
-        if length > source.shape[place] or (place != axis and length > x.shape[place]):
+        if length > (source.shape or (1,))[place] or (place != axis and length > (x.shape or (1,))[place]):
             raise RuntimeError(
                 f"Expected index {[*index.shape]} to be no larger than self {[*x.shape]} apart from dimension {axis} "
                 f"and to be no larger size than src {[*source.shape]}"
             )
+
+
+@look_of("slice_scatter")
+def step_of_slice(given: Given) -> None:
+    if given.get("step", 1) <= 0:
+        raise RuntimeError("slice step must be positive")
+
+
+@look_of("take", "put")
+def long_places(given: Given) -> None:
+    index = given["index"]
+    if is_array(index) and str(index.dtype) != "int64":
+        raise RuntimeError(f"take(): Expected a long tensor for index, but got {dtype_name(index)}")
 
 
 @check_of("slice_scatter")
@@ -118,6 +148,14 @@ def _check_part(given: Given, *, of_slices: bool) -> None:
         )
 
 
+@look_of("index_reduce")
+def words_of_reductions(given: Given) -> None:
+    if given.get("reduce") not in ("prod", "mean", "amax", "amin"):
+        raise RuntimeError(
+            f"index_reduce(): Expected reduce to be one of prod, mean, amax or amin but got {given.get('reduce')}."
+        )
+
+
 @look_each_time_of("gather")
 def gathered_places(given: Given) -> None:
     axis, length = axis_of(given)
@@ -153,22 +191,19 @@ def slices_to_combine(given: Given) -> None:
     x, index, source = given["input"], given["index"], given["source"]
     axis, length = axis_of(given)
     count = index.numel()
+    if not x.ndim and not source.ndim and count != 1:
+        raise IndexError("Dimension specified as 0 but tensor has no dimensions")
     if count != (source.shape[axis] if axis < source.ndim else 1):
         raise RuntimeError(
             f"Number of indices ({count}) should be equal to source.size(dim), found source of shape "
             f"{[*source.shape]} and dim {axis}"
         )
-    if source.ndim != x.ndim or _without(source.shape, axis) != _without(x.shape, axis):
+    if source.ndim != x.ndim or without(source.shape, axis) != without(x.shape, axis):
         raise RuntimeError(
             f"source tensor shape must match self tensor shape, excluding the specified dimension. Got self.shape = "
             f"{[*x.shape]} source.shape = {[*source.shape]}"
         )
     check_bounds(index, length, axis, IndexError)
-
-
-def _without(shape: Any, axis: int) -> tuple[int, ...]:
-    """Return the lengths of all axes but one."""
-    return (*shape[:axis], *shape[axis + 1 :])
 
 
 @look_each_time_of("index_copy")
@@ -187,7 +222,7 @@ def slices_to_copy(given: Given) -> None:
         raise IndexError(
             f"index_copy_(): Number of indices ({count}) should be equal to source.size(dim) ({source.shape[axis]})"
         )
-    if source.ndim and x.ndim and _without(source.shape, axis) != _without(x.shape, axis):
+    if source.ndim and x.ndim and without(source.shape, axis) != without(x.shape, axis):
         raise RuntimeError(
             f"index_copy_(): Source/destination tensor must have same slice shapes, found {[*source.shape]} and "
             f"{[*x.shape]} apart from dimension {axis}"

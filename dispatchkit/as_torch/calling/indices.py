@@ -109,7 +109,7 @@ def check_dtype_of_places(x: Any, key: Any, value: Any) -> None:
     ------
     RuntimeError : naming both dtypes; a single element goes into the places of one mask
     """
-    if not isinstance(value, Storage) or type(key) is slice:
+    if not isinstance(value, Storage) or type(key) in (slice, bool):
         return
     elements: Any = value
     if elements.dtype == x.dtype:
@@ -117,7 +117,7 @@ def check_dtype_of_places(x: Any, key: Any, value: Any) -> None:
     parts = key if type(key) is tuple else (key,)
     arrays = [part for part in parts if isinstance(part, (list, bool)) or is_array_of_places(part)]
     of_one = len(arrays) == 1 and elements.numel() == 1 and kind_of(arrays[0]) == "b"
-    if not arrays or (of_one and is_array(arrays[0]) and arrays[0].ndim):
+    if not arrays or (of_one and np.ndim(arrays[0])):
         return
     x[key]  # raises if the index itself is at fault
     raise RuntimeError(

@@ -68,6 +68,8 @@ def reflections(given: Given) -> None:
         raise np.exceptions.AxisError(
             f"torch.linalg.householder_product: input must have at least 2 dimensions, found shape {[*x.shape]}"
         )
+    if not tau.ndim:
+        raise IndexError("Dimension specified as -1 but tensor has no dimensions")
     if tau.ndim != x.ndim - 1 or tuple(tau.shape[:-1]) != tuple(x.shape[:-2]):
         raise RuntimeError(
             f"torch.linalg.householder_product: Expected tau to have one dimension less than input, but got shape "
@@ -127,6 +129,22 @@ def square_factor(given: Given) -> None:
     if is_array(A) and A.ndim > 1 and A.shape[-1] != A.shape[-2]:
         rows, columns = A.shape[-2:]
         raise RuntimeError(f"A must be batches of square matrices, but they are {rows} by {columns} matrices")
+
+
+@look_each_time_of("cdist")
+def columns_of_points(given: Given) -> None:
+    x, y = given["x1"], given["x2"]
+    if x.shape[-1] != y.shape[-1]:
+        raise RuntimeError(f"X1 and X2 must have the same number of columns. X1: {x.shape[-1]} X2: {y.shape[-1]}")
+
+
+@look_each_time_of("linalg.solve", "linalg.solve_ex")
+def square_equations(given: Given) -> None:
+    rows, columns = given["A"].shape[-2:]
+    if rows != columns:
+        raise RuntimeError(
+            f"linalg.solve: A must be batches of square matrices, but they are {rows} by {columns} matrices"
+        )
 
 
 @look_each_time_of("nn.functional.bilinear")

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
+
 from dispatchkit.as_torch.calling.checks import Given, check_of, dtype_name, kind_of, look_each_time_of, look_of
 from dispatchkit.as_torch.table import is_array
 from dispatchkit.declare.namespace import tensor_namespace as xp
@@ -94,6 +96,50 @@ def dtypes_of_norms(given: Given) -> None:
             )
 
 
+@look_of(f"{F}hardtanh")
+def order_of_limits(given: Given) -> None:
+    low, high = given.get("min_val", -1.0), given.get("max_val", 1.0)
+    if all(isinstance(value, (bool, int, float)) for value in (low, high)) and low > high:
+        raise ValueError(f"min_val cannot be greater than max_val, found {low} and {high}")
+
+
+def _look_at_dropout(path: str, *, training: bool) -> None:
+    @look_of(path)
+    def floats_to_drop(given: Given) -> None:
+        x = given["input"]
+        if given.get("training", training) and 0 < given.get("p", 0.5) < 1 and x.numel() and kind_of(x) in "bui":
+            raise RuntimeError(f"result type Double can't be cast to the desired output type {dtype_name(x)}")
+
+
+for _name in ("dropout", "dropout1d", "dropout2d", "dropout3d"):
+    _look_at_dropout(f"{F}{_name}", training=True)
+for _name in ("alpha_dropout", "feature_alpha_dropout"):
+    _look_at_dropout(f"{F}{_name}", training=False)
+
+
+@look_of(f"{F}poisson_nll_loss")
+def real_counts(given: Given) -> None:
+    if given.get("full", False) and kind_of(given["target"]) == "c":
+        raise NotImplementedError(f'"le" not implemented for {dtype_name(given["target"])!r}')
+
+
+@look_of(f"{F}soft_margin_loss")
+def shape_and_dtype_of_margins(given: Given) -> None:
+    x, target = given["input"], given["target"]
+    if kind_of(target) == "c" and kind_of(x) != "c":
+        raise RuntimeError(f"result type {dtype_name(target)} can't be cast to the desired output type {dtype_name(x)}")
+    shape = np.broadcast_shapes(x.shape, target.shape)
+    if shape != tuple(x.shape):
+        raise RuntimeError(f"output with shape {[*x.shape]} doesn't match the broadcast shape {[*shape]}")
+
+
+@look_of(*(f"{F}conv_transpose{axes}d" for axes in (1, 2)))
+def dtype_of_bias(given: Given) -> None:
+    x, bias = given["input"], given.get("bias")
+    if is_array(bias) and kind_of(bias) != "c":
+        given["bias"] = xp.astype(bias, x.dtype, copy=False)
+
+
 @look_of(f"{F}margin_ranking_loss", f"{F}triplet_margin_loss")
 def equal_axes(given: Given) -> None:
     names = ("input1", "input2", "target")
@@ -146,25 +192,6 @@ def order_of_margins(given: Given) -> None:
         raise ValueError(f"weight must be one-dimensional, found shape {[*weight.shape]}")
 
 
-@look_of(*(f"{F}{name}" for name in ("avg_pool2d", "avg_pool3d", "local_response_norm")))
-def long_integers(given: Given) -> None:
-    x = given["input"]
-    if kind_of(x) in "ui" and str(x.dtype) != "int64":
-        raise NotImplementedError(f'"avg_pool" not implemented for {dtype_name(x)!r}')
-
-
-@look_of(*(f"{F}max_unpool{axes}d" for axes in (1, 2, 3)))
-def numbers_of_places(given: Given) -> None:
-    index = given["indices"]
-    if str(index.dtype) != "int64":
-        raise RuntimeError(f"elements in indices should be type int64 but got: {dtype_name(index)}")
-    kinds = "c"
-    if given["input"].ndim > 4:
-        kinds = "buic"
-    if kind_of(given["input"]) in kinds:
-        raise NotImplementedError(f'"max_unpool" not implemented for {dtype_name(given["input"])!r}')
-
-
 @look_each_time_of(*(f"{F}max_unpool{axes}d" for axes in (1, 2, 3)))
 def shapes_of_places(given: Given) -> None:
     x, index = given["input"], given["indices"]
@@ -175,26 +202,66 @@ def shapes_of_places(given: Given) -> None:
         )
 
 
-def _look_at_axes_of_unpooling(axes: int) -> None:
+def _look_at_unpooling(axes: int) -> None:
     @look_of(f"{F}max_unpool{axes}d")
-    def axes_of_unpooling(given: Given) -> None:
-        x = given["input"]
+    def lengths_of_unpooling(given: Given) -> None:
+        x, kernels = given["input"], _of_axes(given["kernel_size"], axes)
+        steps, ends, count = kernels, _of_axes(given.get("padding", 0), axes), len(kernels)
+        if given.get("stride") is not None:
+            steps = _of_axes(given["stride"], axes)
+        lengths = [
+            (x.shape[place - count] - 1) * steps[place] + kernels[place] - 2 * ends[place] for place in range(count)
+        ]
+        if given.get("output_size") is not None:
+            lengths = _checked_lengths(given["output_size"], lengths, steps)
+        for place, length in enumerate(lengths):
+            if length < 0:
+                raise ValueError(
+                    f"max_unpooling: output_size must contain non-negative spatial dimensions, but got "
+                    f"output_size[{place}]={length}"
+                )
+        index = given["indices"]
         if x.ndim not in (axes + 1, axes + 2):
             raise RuntimeError(
                 f"Input to max_unpool{axes}d should be a {axes + 1}d or {axes + 2}d Tensor, but got a tensor with "
                 f"{x.ndim} dimensions."
             )
+        if str(index.dtype) != "int64":
+            raise RuntimeError(f"elements in indices should be type int64 but got: {dtype_name(index)}")
+        given["output_size"] = tuple(lengths)
+
+
+def _of_axes(value: Any, axes: int) -> tuple[Any, ...]:
+    """Return numbers for all axes, of which one may stand for all."""
+    if isinstance(value, (tuple, list)):
+        return tuple(value)
+    return (value,) * axes
+
+
+def _checked_lengths(asked: Any, lengths: list[Any], steps: Any) -> list[Any]:
+    """Return the lengths of the axes of a result that are asked for, where windows can have left them.
+
+    Raises
+    ------
+    ValueError : for others
+    """
+    axes = len(lengths)
+    wanted = asked[2:] if len(asked) == axes + 2 else asked
+    if len(wanted) != axes:
+        raise ValueError(
+            f"output_size should be a sequence containing {axes} or {axes + 2} elements, but it has a length of "
+            f"'{len(asked)}'"
+        )
+    for place, (length, default, step) in enumerate(zip(wanted, lengths, steps, strict=False)):
+        if not default - step < length < default + step:
+            raise ValueError(
+                f'invalid output_size "{wanted}" (dim {place} must be between {default - step} and {default + step})'
+            )
+    return list(wanted)
 
 
 for _axes in (1, 2, 3):
-    _look_at_axes_of_unpooling(_axes)
-
-
-@look_of("nn.functional.pad")
-def mode_of_padding(given: Given) -> None:
-    word = given.get("mode", "constant")
-    if not isinstance(word, str):
-        raise TypeError(f"pad(): argument 'mode' (position 3) must be str, not {type(word).__name__}")
+    _look_at_unpooling(_axes)
 
 
 @look_of(f"{F}pad", "constant_pad_nd")
@@ -218,6 +285,30 @@ def widths_of_padding(given: Given) -> None:
         raise NotImplementedError(f"Padding size {len(widths)} is not supported for {x.ndim}D input tensor.")
     if word != "circular" and kind_of(x) == "b":
         raise NotImplementedError(f"\"{word} padding\" not implemented for 'Bool'")
+    if word != "circular":
+        check_lengths_of_padding(x, widths, word)
+
+
+def check_lengths_of_padding(x: Any, widths: tuple[int, ...], word: str) -> None:
+    """Raise if an axis has too few elements to be reflected or repeated, or a result has fewer than none."""
+    axes = len(widths) // 2
+    lengths = x.shape[x.ndim - axes :][::-1]
+    if 0 in x.shape[-axes - 1 :]:
+        raise RuntimeError(
+            f"Expected a tensor with possibly 0 batch size and other non-zero dimensions for input, but got: "
+            f"{[*x.shape]}"
+        )
+    for place, length in enumerate(lengths):
+        before, after = widths[2 * place : 2 * place + 2]
+        if word == "reflect" and max(before, after) >= length:
+            raise RuntimeError(
+                f"Argument #4: Padding size should be less than the corresponding input dimension, but got: padding "
+                f"({before}, {after}) at dimension {x.ndim - 1 - place} of input {[*x.shape]}"
+            )
+        if length + before + after < 1:
+            raise RuntimeError(
+                f"input (dimension {x.ndim - 1 - place}: {length}) is too small for the padding ({before}, {after})"
+            )
 
 
 REAL_OPTIONS = ("leaky_relu", "elu", "celu", "threshold", "softplus", "softshrink", "hardshrink", "rrelu", "hardtanh")
@@ -226,6 +317,9 @@ REAL_OPTIONS = ("leaky_relu", "elu", "celu", "threshold", "softplus", "softshrin
 @look_of(*(f"{F}{name}" for name in REAL_OPTIONS), "constant_pad_nd", f"{F}pad", "index_fill")
 def options_that_fit(given: Given) -> None:
     x = given["input"]
+    for name, value in given.items():
+        if isinstance(value, complex) and not value.imag:
+            given[name] = value.real
     options = [value for name, value in given.items() if name not in ("input", "index", "pad", "dim")]
     if any(kind_of(value) == "c" for value in options if is_array(value) or isinstance(value, complex)) and (
         kind_of(x) != "c"
@@ -273,3 +367,14 @@ def least_axes_of_norms(given: Given) -> None:
     x, shape = given["input"], given["normalized_shape"]
     if x.ndim < len(shape):
         raise ValueError(f"Input tensor must have at least {len(shape)} dimensions, but got {x.ndim}")
+    if tuple(x.shape[x.ndim - len(shape) :]) != shape:
+        raise RuntimeError(
+            f"Given normalized_shape={[*shape]}, expected input with shape [*{', '.join(map(str, shape))}], but got "
+            f"input of size {[*x.shape]}"
+        )
+    weight: Any = given.get("weight")
+    if is_array(weight) and tuple(weight.shape) != shape:
+        raise RuntimeError(
+            f"Expected weight to be of same shape as normalized_shape, but got weight of shape {[*weight.shape]} and "
+            f"normalized_shape = {[*shape]}"
+        )

@@ -25,6 +25,7 @@ def written_into(
     kwargs: dict[str, Any],
     *,
     several: bool = False,
+    same: bool = False,
 ) -> Any:
     """Return `out`, which holds what a call gives from now on.
 
@@ -35,6 +36,7 @@ def written_into(
     call : the function, whose result is written
     args, kwargs : its arguments
     several : whether there are several results
+    same : whether a tensor must be of the dtype of its result
 
     Raises
     ------
@@ -55,7 +57,7 @@ def written_into(
     if len(parts) != len(outs):
         raise TypeError(f"{name}(): argument 'out' must be tuple of {len(parts)} Tensors, found {len(outs)}")
     for each, part in zip(outs, parts, strict=True):
-        check_cast(part, each)
+        check_cast(part, each, same=same)
     with no_grad():
         for each, part in zip(outs, parts, strict=True):
             write(each, part)
@@ -82,14 +84,16 @@ def check_no_gradient(name: str, outs: Any, args: tuple[Any, ...], kwargs: dict[
                 )
 
 
-def check_cast(part: Any, out: Any) -> None:
-    """Raise if a result is of a higher category than the dtype of its tensor.
+def check_cast(part: Any, out: Any, *, same: bool = False) -> None:
+    """Raise if a result is of a higher category than the dtype of its tensor, or of another one than must be.
 
     Raises
     ------
     RuntimeError : naming both dtypes
     """
     own, found = np.dtype(str(out.dtype)), np.dtype(str(part.dtype))
+    if same and own != found:
+        raise RuntimeError(f"Expected out tensor to have dtype {found}, but got {own} instead")
     if CATEGORIES[found.kind] > CATEGORIES[own.kind]:
         raise RuntimeError(f"result type {found} can't be cast to the desired output type {own}")
 

@@ -14,7 +14,7 @@ __all__ = ["check_several"]
 # Functions that take no sequence in the place of several tensors.
 ONE_BY_ONE = frozenset({"block_diag", "broadcast_tensors", "cartesian_prod"})
 # Functions that take a sequence of them, too.
-EITHER = frozenset({"meshgrid"})
+EITHER = frozenset({"atleast_1d", "atleast_2d", "atleast_3d", "meshgrid"})
 
 
 def check_several(path: str, args: tuple[Any, ...]) -> None:

@@ -79,7 +79,8 @@ class Signatures(NamedTuple):
     refused : kinds of elements that it does not take, by the letters of NumPy
     as_floats : whether integers and booleans count as numbers of the default dtype
     keeps : whether integers stay integers of their dtype
-    takes_out : whether it writes its results into tensors that are given as `out`
+    out : "" where it takes no tensors that its results are written into, "same" where these must be of the dtype of
+        the result, "dtype" where theirs is the dtype to compute in, and "yes" where the result is cast
     results : the names of its results, if it has several
     names : of its arguments in order, where PyTorch's function is one of Python
     overloads : the arguments of each form; empty where PyTorch looks at them in Python
@@ -88,13 +89,18 @@ class Signatures(NamedTuple):
     refused: str
     as_floats: bool
     keeps: bool
-    takes_out: bool
+    out: str
     results: tuple[str, ...]
     names: tuple[str, ...]
     overloads: tuple[tuple[Argument, ...], ...]
 
+    @property
+    def takes_out(self) -> bool:
+        """Whether it writes its results into tensors that are given as `out`."""
+        return bool(self.out)
 
-NONE = Signatures("", False, False, False, (), (), ())
+
+NONE = Signatures("", False, False, "", (), (), ())
 
 
 @cache
@@ -104,7 +110,7 @@ def _table() -> dict[str, Signatures]:
     table = {}
     for row in rows:
         overloads = tuple(_arguments(text) for text in row["signatures"].split(" | ") if text)
-        flags = (row["as_floats"] == "yes", row["keeps"] == "yes", row["out"] == "yes")
+        flags = (row["as_floats"] == "yes", row["keeps"] == "yes", row["out"])
         results, names = tuple(row["results"].split()), tuple(row["names"].split())
         table[row["path"]] = Signatures(row["refused"], *flags, results, names, overloads)
     return table
@@ -129,16 +135,31 @@ def _arguments(text: str) -> tuple[Argument, ...]:
         name = match["name"]
         arguments.append(
             Argument(
-                "input" if name == "self" else name,
+                "input" if name == "self" and match["kind"] == "Tensor" else name,
                 match["kind"],
                 several,
                 bool(length and length != "[]"),
-                bool(match["optional"]),
+                bool(match["optional"]) or match["default"] == "=[]",
                 bool(match["default"]),
                 by_name,
             )
         )
     return tuple(arguments)
+
+
+# Arguments that functions of Python pass on as they are, to others that look at their types.
+PASSED_ON = {
+    **dict.fromkeys((f"nn.functional.max_pool{axes}d" for axes in (1, 2, 3)), "bool ceil_mode"),
+    **dict.fromkeys(("nn.functional.softmax", "nn.functional.log_softmax", "nn.functional.softmin"), "int? dim"),
+    **dict.fromkeys(("linspace", "logspace"), "int steps"),
+    "lu": "bool pivot",
+    "nn.functional.pad": "str mode",
+    "nn.functional.rms_norm": "float? eps",
+    "nn.functional.threshold": "Scalar threshold, Scalar value",
+    "split": "int dim",
+    "unflatten": "int dim",
+}
+TYPES = {path: _arguments(text) for path, text in PASSED_ON.items()}
 
 
 def _least(overload: Sequence[Any]) -> int:
@@ -159,6 +180,7 @@ def check_types(path: str, args: Sequence[Any], kwargs: Mapping[str, Any], given
     ------
     TypeError : naming the argument at fault, where there is one form, and all forms otherwise
     """
+    _check_single_types(path, given)
     overloads = signatures_of(path).overloads
     if len(args) + len(kwargs) < least_of(path):
         if len(overloads) == 1:
@@ -176,7 +198,7 @@ def check_types(path: str, args: Sequence[Any], kwargs: Mapping[str, Any], given
             raise TypeError(f"{name}() got an unexpected keyword argument {keyword!r}{cure}")
     if len(overloads) == 1:
         for place, argument in enumerate(overloads[0]):
-            value = given.get(argument.name)
+            value = kwargs.get(argument.name, given.get(argument.name))
             if place < len(args):
                 value = args[place]
             present = argument.name in given or place < len(args)
@@ -185,12 +207,28 @@ def check_types(path: str, args: Sequence[Any], kwargs: Mapping[str, Any], given
                     f"{name}(): argument {argument.name!r} (position {place + 1}) must be {_kind(argument)}, not "
                     f"{type(value).__name__}"
                 )
-        return  # the function itself says what is missing or not known
+        check_presence(path, overloads[0], args, kwargs)
+        return  # the function itself says what is not known
     types = [*(type(x).__name__ for x in args), *(f"{key}={type(x).__name__}" for key, x in kwargs.items())]
     raise TypeError(
         f"{name}() received an invalid combination of arguments: got ({', '.join(types)}), but expected "
         f"{' or '.join(f'({_form(overload)})' for overload in overloads)}"
     )
+
+
+def _check_single_types(path: str, given: Mapping[str, Any]) -> None:
+    """Raise for an argument of another type than functions of Python pass on.
+
+    Raises
+    ------
+    TypeError : naming it
+    """
+    for argument in TYPES.get(path, ()):
+        if argument.name in given and not _fits(path, argument, given[argument.name]):
+            raise TypeError(
+                f"{path.rpartition('.')[2]}(): argument {argument.name!r} must be {_kind(argument)}, not "
+                f"{type(given[argument.name]).__name__}"
+            )
 
 
 def least_of(path: str) -> int:

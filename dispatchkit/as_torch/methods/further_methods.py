@@ -15,7 +15,9 @@ from dispatchkit.as_torch.table import is_array
 from dispatchkit.declare.namespace import tensor_namespace as xp
 
 
-def drawing(draw: Callable[..., Any], formula: Callable[..., Any], kinds: str = "f") -> Callable[..., Any]:
+def drawing(
+    draw: Callable[..., Any], formula: Callable[..., Any], kinds: str = "f", *, of_nothing: bool = False
+) -> Callable[..., Any]:
     """Return the method that sets every element to what a formula makes of a number that is drawn.
 
     Parameters
@@ -23,9 +25,12 @@ def drawing(draw: Callable[..., Any], formula: Callable[..., Any], kinds: str = 
     draw : draws the numbers
     formula : of a number and the arguments of the method
     kinds : of elements that the method takes, as NumPy abbreviates them
+    of_nothing : whether others are refused where there are no elements, too
     """
 
     def method(self: Any, *args: Any, generator: Any = None, **kwargs: Any) -> Any:
+        if not self.numel() and not of_nothing:
+            return self
         if np.dtype(str(self.dtype)).kind not in kinds:
             raise NotImplementedError(f"elements of the dtype {self.dtype} are not drawn from this distribution")
         return self.copy_(formula(draw(shape=self.shape, generator=generator), *args, **kwargs))
@@ -60,9 +65,11 @@ def _around(x: Any, mean: float = 0.0, std: float = 1.0) -> Any:
 
 DRAWN = {
     "normal_": drawing(random.normal, _around, "fc"),
-    "uniform_": drawing(random.uniform, _between, "fc"),
+    "uniform_": drawing(random.uniform, _between, "fc", of_nothing=True),
     "bernoulli_": drawing(random.uniform, _is_below, "buif"),
-    "cauchy_": drawing(random.uniform, lambda x, median=0.0, sigma=1.0: median + sigma * xp.tan(math.pi * (x - 0.5))),
+    "cauchy_": drawing(
+        random.uniform, lambda x, median=0.0, sigma=1.0: median + sigma * xp.tan(math.pi * (x - 0.5)), of_nothing=True
+    ),
     "exponential_": drawing(random.uniform, lambda x, lambd=1.0: -xp.log1p(-x) / lambd),
     "geometric_": drawing(random.uniform, lambda x, p: xp.ceil(xp.log1p(-x) / math.log1p(-p)), "uif"),
     "log_normal_": drawing(random.normal, lambda x, mean=1.0, std=2.0: xp.exp(mean + std * x)),

@@ -14,6 +14,7 @@ import numpy as np
 
 from dispatchkit.as_torch.operators import in_place
 from dispatchkit.as_torch.spelling import FUNCTIONS, Tensor
+from dispatchkit.as_torch.table import is_array
 from dispatchkit.declare.namespace import tensor_namespace as xp
 from dispatchkit.graph.recording import is_grad_enabled
 
@@ -47,14 +48,23 @@ def become(x: Any, y: Any) -> Any:
     return x
 
 
+def is_view_of_leaf(x: Any) -> bool:
+    """Return whether a tensor shares its memory with a leaf that requires a gradient."""
+    if x.is_tracer or x._memory is None:
+        return False
+    family = [tensor for tensor in x._memory.up_to_date() if tensor is not x]
+    return any(tensor._node is not None and tensor._node.is_leaf for tensor in family)
+
+
 def in_another_shape(name: str, function: Call) -> Call:
     """Return the method that gives its tensor the shape that a function gives a view of it."""
 
     def method(self: Any, *args: Any, **kwargs: Any) -> Any:
         is_leaf = self.requires_grad and self.is_leaf
-        if is_leaf and is_grad_enabled():
-            raise RuntimeError("a view of a leaf Variable that requires grad is being used in an in-place operation.")
+        forbidden = is_grad_enabled() and (is_leaf or is_view_of_leaf(self))
         view = function(self, *args, **kwargs)
+        if forbidden:
+            raise RuntimeError("a view of a leaf Variable that requires grad is being used in an in-place operation.")
         if is_leaf:
             view.requires_grad_()
         return become(self, view)
@@ -111,7 +121,14 @@ def adjoint(self: Any) -> Any:
 
 
 def where(self: Any, condition: Any, other: Any) -> Any:
-    """Return the elements where a condition holds, and those of another tensor, or a number, elsewhere."""
+    """Return the elements where a condition holds, and those of another tensor, or a number, elsewhere.
+
+    Raises
+    ------
+    TypeError : if the condition is no tensor
+    """
+    if not is_array(condition):
+        raise TypeError(f"where(): argument 'condition' (position 1) must be Tensor, not {type(condition).__name__}")
     return FUNCTIONS["where"](condition, self, other)
 
 

@@ -133,7 +133,10 @@ def built(call: Call, module: Any) -> tuple[tuple[Any, ...], dict[str, Any], lis
     memories: list[Any] = []
 
     def tensor(array: Array) -> Any:
-        memory = module.from_numpy(np.array(array.data, order="C"))
+        if array.data.size:
+            memory = module.from_numpy(np.array(array.data, order="C"))
+        else:  # of which an array of NumPy has other distances in memory than a tensor of PyTorch
+            memory = module.empty(array.shape, dtype=getattr(module, array.data.dtype.name))
         if array.gradient:
             memory.requires_grad_()
         memories.append(memory)

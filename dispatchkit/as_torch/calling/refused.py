@@ -1,0 +1,145 @@
+"""Which dtypes PyTorch's functions refuse, of all their tensors together and of each beside the others.
+
+`dtypes.csv` holds what PyTorch itself says of them; `nox -s generated` writes it.
+"""
+
+from __future__ import annotations
+
+import csv
+from functools import cache
+from importlib.resources import files
+from numbers import Number
+from typing import Any
+
+import numpy as np
+
+from dispatchkit.as_torch.calling.signatures import NAMES
+from dispatchkit.as_torch.table import NUMBERS_AS_OPERANDS
+from dispatchkit.graph.storage import Storage
+
+__all__ = ["RefusedDtypes"]
+
+# What stands before the names of arguments that are of one dtype.
+ALL = "*"
+# What stands for all dtypes but that of the other tensors.
+SAME = frozenset({"same"})
+
+
+@cache
+def _table() -> dict[str, dict[str, list[frozenset[str]]]]:
+    with files(__package__).joinpath("dtypes.csv").open(encoding="utf-8") as lines:
+        rows = list(csv.DictReader(lines))
+    table: dict[str, dict[str, list[frozenset[str]]]] = {}
+    for row in rows:
+        dtypes = [frozenset(row[column].split()) for column in ("refused", "numbers", "empty")]
+        table.setdefault(row["path"], {})[row["argument"]] = dtypes
+    return table
+
+
+def is_empty(given: dict[str, Any]) -> bool:
+    """Return whether a tensor among arguments has no elements."""
+    return any(isinstance(x, Storage) and 0 in x.shape for x in given.values())
+
+
+class RefusedDtypes:
+    """The dtypes that a function of PyTorch refuses.
+
+    Parameters
+    ----------
+    path : of the function
+
+    Attributes
+    ----------
+    together : arguments that are of one dtype, and the dtypes that these refuse; None where they take all
+    single : dtypes that an argument refuses where it is not of the dtype of the others
+    of_numbers, of_nothing : dtypes of these that are taken where the first tensor has no axes, or one no elements
+    results : dtypes that a result cannot be asked for in
+    kinds : of which some dtype is refused, as NumPy abbreviates them
+    """
+
+    def __init__(self, path: str) -> None:
+        self.name = path.rpartition(".")[2]
+        rows = dict(_table().get(path, {}))
+        self.results, *_ = rows.pop("dtype", [frozenset()])
+        self.group: tuple[str, ...] = ()
+        self.together: frozenset[str] = frozenset()
+        self.of_numbers: frozenset[str] = frozenset()
+        self.of_nothing: frozenset[str] = frozenset()
+        for names in list(rows):
+            if names.startswith(ALL):
+                self.group = tuple(names.split()[1:])
+                self.together, self.of_numbers, self.of_nothing = rows.pop(names)
+        self.single = {name: refused for name, (refused, *_) in rows.items()}
+        self.kinds = "".join(sorted({np.dtype(name).kind for name in self.together}))
+
+    def __bool__(self) -> bool:
+        """Return whether anything is refused."""
+        return bool(self.together or self.single or self.results)
+
+    def check(self, given: dict[str, Any]) -> bool:
+        """Raise if a tensor of a call has a dtype that is refused.
+
+        Parameters
+        ----------
+        given : arguments by name
+
+        Returns
+        -------
+        bool
+            Whether dtypes were looked at, which they are not where a tensor has no elements.
+
+        Raises
+        ------
+        NotImplementedError : naming the dtype
+        RuntimeError : naming the argument, too
+        """
+        dtypes = {name: str(x.dtype) for name, x in given.items() if isinstance(x, Storage)}
+        if given.get("dtype") is not None:
+            self.check_result(str(given["dtype"]))
+            return True
+        of_group = {dtypes[name] for name in self.group if name in dtypes}
+        numbers = (NUMBERS_AS_OPERANDS - {"value"}).union(self.group)
+        has_numbers = any(isinstance(given.get(name), Number) for name in numbers)
+        if len(of_group) == 1 and not has_numbers:
+            (dtype,) = of_group
+            if dtype in self.together and not self.is_exempt(given, dtype):
+                raise NotImplementedError(f'"{self.name}" not implemented for {NAMES[dtype]!r}')
+        if is_empty(given):
+            return False
+        for name, refused in self.single.items():
+            if name in dtypes and not (name in self.group and len(of_group) == 1):
+                self.check_single(name, dtypes, refused)
+        return True
+
+    def is_exempt(self, given: dict[str, Any], dtype: str) -> bool:
+        """Return whether a dtype is taken after all, of numbers that are arrays or where there are no elements."""
+        if is_empty(given):
+            return dtype in self.of_nothing
+        x: Any = next((x for x in given.values() if isinstance(x, Storage)), None)
+        return dtype in self.of_numbers and x is not None and not x.ndim
+
+    def check_single(self, name: str, dtypes: dict[str, str], refused: frozenset[str]) -> None:
+        """Raise if a tensor has a dtype that is refused beside the others."""
+        dtype = dtypes[name]
+        if refused != SAME:
+            # Beside complex numbers, others are.
+            fits = dtype.startswith("complex") and any(
+                other != name and dtypes[other].startswith("complex") for other in dtypes
+            )
+            if dtype in refused and not fits:
+                raise RuntimeError(
+                    f"{self.name}(): expected argument {name!r} to have another dtype, but got {NAMES[dtype]}"
+                )
+            return
+        others = [other for other in self.group if self.single.get(other) == SAME]
+        for other in (*self.group[:1], *others):
+            if other in dtypes and dtypes[other] != dtype:
+                raise RuntimeError(
+                    f"{self.name}(): expected tensors of one dtype, but got {NAMES.get(dtype, dtype)} for {name!r} and "
+                    f"{NAMES.get(dtypes[other], dtypes[other])} for {other!r}"
+                )
+
+    def check_result(self, dtype: str) -> None:
+        """Raise if a result cannot be asked for in a dtype."""
+        if dtype in self.results:
+            raise NotImplementedError(f'"{self.name}" not implemented for {NAMES[dtype]!r} as the dtype of its result')

@@ -1,0 +1,217 @@
+"""What functions of shapes and parts refuse about the values of arguments, in PyTorch's words."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+
+from dispatchkit.as_torch.calling.checks import (
+    Given,
+    axis_of,
+    check_of,
+    dtype_name,
+    kind_of,
+    look_each_time_of,
+    look_of,
+)
+from dispatchkit.as_torch.table import is_array
+
+
+@look_of("transpose", "transpose_copy")
+def two_axes(given: Given) -> None:
+    if "dim1" not in given:
+        return  # as NumPy's method is called, by all axes
+    for place, name in enumerate(("dim0", "dim1")):
+        value = given.get(name)
+        if isinstance(value, bool) or not hasattr(value, "__index__"):
+            raise TypeError(
+                f"transpose(): argument {name!r} (position {place + 2}) must be int, not {type(value).__name__}"
+            )
+
+
+@check_of("split", "unsafe_split", "split_with_sizes", "split_with_sizes_copy", "unsafe_split_with_sizes")
+def split_sizes(given: Given) -> None:
+    x: Any = given.get("tensor", given.get("input"))
+    size = given.get("split_size_or_sections", given.get("split_sizes", given.get("split_size")))
+    axis, length = axis_of(given)
+    if not x.ndim:
+        raise RuntimeError("split expects at least a 1-dimensional tensor")
+    if isinstance(size, (tuple, list)):
+        if any(each < 0 for each in size):
+            raise RuntimeError(
+                f"split_with_sizes expects split_sizes have only non-negative entries, but got {[*size]}"
+            )
+        if sum(size) != length:
+            raise RuntimeError(
+                f"split_with_sizes expects split_sizes to sum exactly to {length} (input tensor's size at dimension "
+                f"{axis}), but got split_sizes={[*size]}"
+            )
+    elif isinstance(size, int):
+        if size < 0:
+            raise RuntimeError(f"split expects split_size be non-negative, but got split_size={size}")
+        if not size and length:
+            raise RuntimeError(f"split_size can only be 0 if dimension size is 0, but got dimension size of {length}")
+
+
+@check_of("narrow", "narrow_copy")
+def part_of_axis(given: Given) -> None:
+    x, start, count = given["input"], given["start"], given["length"]
+    if not x.ndim:
+        raise RuntimeError("narrow() cannot be applied to a 0-dim tensor.")
+    _, length = axis_of(given)
+    if count < 0:
+        raise RuntimeError("narrow(): length must be non-negative.")
+    if is_array(start) and (start.ndim or kind_of(start) not in "iu"):
+        raise RuntimeError("start must be an 0-dim integral Tensor.")
+    if not -length <= start <= length:
+        raise IndexError(f"start out of range (expected to be in range of [{-length}, {length}], but got {int(start)})")
+    first = int(start) % length if start < 0 else int(start)
+    if first + count > length:
+        raise RuntimeError(f"start ({first}) + length ({count}) exceeds dimension size ({length}).")
+
+
+@check_of("unflatten")
+def lengths_of_parts(given: Given) -> None:
+    sizes = given["sizes"]
+    if not isinstance(sizes, (tuple, list)):
+        return
+    if not len(sizes):
+        raise RuntimeError("unflatten: sizes must be non-empty")
+    axis, length = axis_of(given)
+    if not given["input"].ndim:
+        raise RuntimeError("unflatten: a tensor of 0 dimensions has no dimension to unflatten")
+    if -1 not in sizes and math.prod(sizes) != length:
+        raise RuntimeError(
+            f"unflatten: Provided sizes {[*sizes]} don't multiply up to the size of dim {axis} ({length}) in the input "
+            f"tensor"
+        )
+
+
+@check_of("chunk", "unsafe_chunk")
+def pieces(given: Given) -> None:
+    if not given["input"].ndim:
+        raise RuntimeError("chunk expects at least a 1-dimensional tensor")
+    if given["chunks"] <= 0:
+        raise RuntimeError(f"chunk expects `chunks` to be greater than 0, got: {given['chunks']}")
+
+
+@check_of("tensor_split", "hsplit", "vsplit", "dsplit")
+def sections(given: Given) -> None:
+    names = ("sections", "indices_or_sections", "tensor_indices_or_sections", "indices")
+    count: Any = next((given[name] for name in names if name in given), None)
+    if not given["input"].ndim:
+        raise RuntimeError("tensor_split expected at least a 1-dimensional tensor, but got a tensor with 0 dims")
+    if is_array(count) and str(count.dtype) != "int64":
+        raise RuntimeError(
+            f"tensor_split expected tensor_indices_or_sections to have dtype of long, but got {dtype_name(count)}"
+        )
+    if isinstance(count, int) and count <= 0:
+        raise RuntimeError(f"number of sections must be larger than 0, got {count}")
+
+
+@check_of("unfold", "unfold_copy")
+def windows(given: Given) -> None:
+    size, step = given["size"], given["step"]
+    _, length = axis_of(given, "dimension")
+    if size < 0:
+        raise RuntimeError(f"size is {size} but must be >= 0")
+    if size > length:
+        raise RuntimeError(f"maximum size for tensor at dimension {given['dimension']} is {length} but size is {size}")
+    if step <= 0:
+        raise RuntimeError(f"step is {step} but must be > 0")
+
+
+@check_of("select", "select_copy")
+def one_place(given: Given) -> None:
+    x = given["input"]
+    if not x.ndim:
+        raise IndexError("select() cannot be applied to a 0-dim tensor.")
+    _, length = axis_of(given)
+    if not -length <= given["index"] < length:
+        raise IndexError(
+            f"select(): index {given['index']} out of range for tensor of size {[*x.shape]} at dimension {given['dim']}"
+        )
+
+
+@check_of("roll")
+def shifts(given: Given) -> Given:
+    amount, dims = given.get("shifts"), given.get("dims", ())
+    count = len(amount) if isinstance(amount, (tuple, list)) else 1
+    along = len(dims) if isinstance(dims, (tuple, list)) else 1
+    if not count:
+        raise RuntimeError("`shifts` required")
+    if count != along and not (not along and count == 1):
+        raise RuntimeError(f"shifts and dimensions must align. shifts: {count}, dims:{along}")
+    if along:
+        return given
+    if isinstance(amount, (tuple, list)):
+        amount = amount[0]
+    return {"input": given["input"], "shifts": amount}
+
+
+@look_each_time_of("narrow_copy")
+def start_of_copy(given: Given) -> None:
+    if given["input"].ndim and isinstance(given["start"], int):
+        _, length = axis_of(given)
+        if not -length <= given["start"] <= length:
+            raise IndexError(
+                f"start out of range (expected to be in range of [{-length}, {length}], but got {given['start']})"
+            )
+
+
+@look_of("fft.fftshift", "fft.ifftshift")
+def shifted_axes(given: Given) -> None:
+    names = list(given)
+    if given.get("dim") == () or (len(names) == 1 and not given[names[0]].ndim):
+        raise RuntimeError("`shifts` required")
+
+
+@check_of("sum_to_size")
+def target_shape(given: Given) -> None:
+    x, size = given["input"], given["size"]
+    try:
+        fits = np.broadcast_shapes(tuple(size), x.shape) == tuple(x.shape)
+    except ValueError:
+        fits = False
+    if not fits:
+        raise RuntimeError(f"size {{{[*size]}}} is not expandable to size {{{[*x.shape]}}}.")
+
+
+@check_of("view_as_complex")
+def pairs(given: Given) -> None:
+    x: Any = given["input"]
+    if not x.ndim:
+        raise RuntimeError("Input tensor must have one or more dimensions")
+    if x.shape[-1] != 2:
+        raise RuntimeError("Tensor must have a last dimension of size 2")
+    if x.is_tracer or type(x.array) is not np.ndarray:
+        return
+    *steps, last = (step // x.array.itemsize for step in x.array.strides)
+    if last != 1 and x.size:
+        raise RuntimeError("Tensor must have a last dimension with stride 1")
+    if any(step % 2 for step in steps) and x.size:
+        raise RuntimeError("Tensor must have a stride divisible by 2 for all but last dimension")
+
+
+@check_of("repeat")
+def repeats_of_all_axes(given: Given) -> None:
+    counts: Any = given.get("dims")
+    if isinstance(counts, (tuple, list)) and len(counts) < given["input"].ndim:
+        raise RuntimeError(
+            "Number of dimensions of repeat dims can not be smaller than number of dimensions of tensor: "
+            f"found {[*counts]} for a tensor of shape {[*given['input'].shape]}"
+        )
+    repeats(given)
+
+
+@check_of("tile")
+def repeats(given: Given) -> None:
+    counts: Any = given.get("dims")
+    if isinstance(counts, int):
+        counts = (counts,)
+    if counts is None or any(is_array(n) for n in counts):
+        return
+    if any(n < 0 for n in counts):
+        raise RuntimeError(f"Trying to create tensor with negative dimension: {[*counts]}")
