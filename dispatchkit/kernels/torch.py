@@ -107,11 +107,9 @@ def convolution_flow(axes: int) -> Function:
 
 def largest_flow_over(axes: int) -> Function | None:
     """Return what takes the largest of windows over a number of axes, and gives what takes cotangents back."""
-    compute, backward = (
-        getattr(torch.ops.aten, f"max_pool{axes}d_with_indices{end}", None) for end in ("", "_backward")
-    )
-    if backward is None:
-        return None
+    if axes == 1:
+        return None  # of which PyTorch has no such function
+    compute, backward = (getattr(torch.ops.aten, f"max_pool{axes}d_with_indices{end}") for end in ("", "_backward"))
 
     def largest_flow(x, /, kernel_size, stride=None, padding=0, dilation=1, ceil_mode=False):
         if x.ndim - axes not in (1, 2):

@@ -214,13 +214,15 @@ class _Call:
 
     def __init__(self, op: Any, operands: _Operands) -> None:
         self.op, self.ufunc, self.args = op, UFUNCS[op], operands.args
-        self.versions, self.count, self.shape = operands.versions, operands.count, operands.shape
+        self.versions, self.count = operands.versions, operands.count
         kinds = operands.kinds
         if op is ops.pow and kinds[1] == (int, 1) and self.args[1] == 2:
             # The same numbers, as NumPy's ``**`` computes them.
             self.ufunc, self.args, kinds = np.square, self.args[:1], kinds[:1]
         self.dtype = _dtype(op, self.ufunc, *kinds)
-        if self.shape is None:
+        if operands.shape is not None:
+            self.shape: tuple[int, ...] = operands.shape
+        else:
             self.shape = np.broadcast_shapes(*[arg.shape for arg in self.args if hasattr(arg, "shape")])
 
 
@@ -244,7 +246,8 @@ class _Operands:
         self.versions: list[int | None] = []
         self.kinds: list[Any] = []
         self.count, self.plain = 1, True
-        first, alike = None, True
+        first: Any = None
+        alike = True
         for arg in args:
             if type(arg) is LazyTensor:
                 arg = arg._call or arg._data
@@ -267,7 +270,9 @@ class _Operands:
                 self.kinds.append(arg.dtype)
             self.args.append(arg)
             self.versions.append(version)
-        self.shape = first if alike else None
+        self.shape: tuple[int, ...] | None = None
+        if alike:
+            self.shape = first
 
 
 @lru_cache(maxsize=4096)
