@@ -188,7 +188,7 @@ def test_jax_differentiates_a_kernel_itself_in_a_trace() -> None:
 def of_flow(reads: tuple[str, ...] = ("a", "b"), *, rules: bool = True) -> tuple[Any, list[Any]]:
     """Return an operation whose kernel gives what takes cotangents back, and what that was asked for."""
     grown, by = declare(rules=rules)
-    computed: list[Any] = by  # type: ignore[assignment]  # the same list, of what is asked for, too
+    computed: list[Any] = by  # the same list, of what is asked for, too
 
     def flow(a: Any, b: Any, /, *, by: float = 1.0) -> Any:
         if by < 0:
