@@ -300,6 +300,11 @@ def kernels_of(xp: Any) -> Sequence[str]:
     return (xp.__name__.partition(".")[0],)
 
 
+def computes_alone(engine: str) -> bool:
+    """Return whether no other engine is asked before one for NumPy's arrays."""
+    return engines[0] == engine
+
+
 def _adapter(library: Any, device: Any) -> ForeignNamespace:
     try:
         return _adapters[library, device]

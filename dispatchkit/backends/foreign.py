@@ -104,6 +104,7 @@ class ForeignNamespace:
         self.device = device
         # Whether its functions take NumPy's arrays together with its own.
         self.takes_numpy = self.__name__ in ("jax.numpy", "dask.array")
+        self._dtypes: dict[Any, Any] = {}
 
     def __getattr__(self, name: str) -> Any:
         value = getattr(self.library, name)
@@ -144,7 +145,12 @@ class ForeignNamespace:
         ------
         TypeError : if the library has no such dtype
         """
-        if isinstance(value, (np.dtype, type)):
+        if isinstance(value, np.dtype):
+            known = self._dtypes.get(value)
+            if known is not None:
+                return known
+            name = value.name
+        elif isinstance(value, type):
             name = np.dtype(value).name
         elif isinstance(value, str) and value in DTYPES:
             name = value
@@ -154,6 +160,8 @@ class ForeignNamespace:
         if dtype is None:
             raise TypeError(f"{self.__name__} has no dtype {name}")
         if self.__name__ != "jax.numpy":
+            if isinstance(value, np.dtype):
+                self._dtypes[value] = dtype
             return dtype
         # JAX has those of 32 bits in the place of wider ones.
         from jax import dtypes  # noqa: PLC0415  # optional dependency

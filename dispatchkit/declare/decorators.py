@@ -284,8 +284,8 @@ def _update(entry: DeclaredOperation, state: Mapping[str, Any]) -> None:
             store(entry, kind, of, rule, shapes)
         else:
             entry.derivative.rules.partials[of[0]] = rule
-    for library, (forward, gradients, shapes) in state["kernels"].items():
-        define_kernel(entry, library, forward, gradients, shapes)
+    for library, kernel in state["kernels"].items():
+        define_kernel(entry, library, *kernel)
     entry.rules_changed()
     entry.changed = state["changed"]
 

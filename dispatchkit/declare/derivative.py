@@ -305,6 +305,13 @@ def all_cotangents(xp: Any, node: CallNode, g: Sequence[Any]) -> list[Any]:
     ]
 
 
+def _place_of(value: Any) -> Any:
+    """Return what stands for arrays that no rule reads: as many None."""
+    if isinstance(value, (list, tuple)):
+        return [None] * len(value)
+    return None
+
+
 def _add(before: Any, part: Any) -> Any:
     if before is None:
         return part
@@ -422,16 +429,19 @@ class Derivative:
         """Return the arguments of a call as the rules of the tracked parameters need them; all where there is none."""
         if not self.rules:
             return args, dict(kwargs)
-        saved, keywords = list(args), dict(kwargs)
-        for p, keep in zip(self.parameters.arrays, self.plan.needs(tracked), strict=True):
+        saved, keywords, plan = list(args), dict(kwargs), self.plan
+        left = _place_of
+        if plan.saves_specs:
+            left = spec_of
+        for p, keep in zip(self.parameters.arrays, plan.needs(tracked), strict=True):
             if keep:
                 continue
             if p.form is Form.STAR and p.position is not None:
-                saved[p.position :] = [spec_of(value) for value in args[p.position :]]
+                saved[p.position :] = [left(value) for value in args[p.position :]]
             elif p.position is not None and p.position < len(args):
-                saved[p.position] = spec_of(args[p.position])
+                saved[p.position] = left(args[p.position])
             elif p.name in keywords:
-                keywords[p.name] = spec_of(keywords[p.name])
+                keywords[p.name] = left(keywords[p.name])
         return tuple(saved), keywords
 
     def pull_live(self, node: Node, g: Any) -> list[Any]:

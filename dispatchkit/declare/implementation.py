@@ -29,12 +29,17 @@ class Kernel(NamedTuple):
     rules : what gives the cotangents of the arguments; None where the operation's own rules do, or the library itself
     gradients : the rules as they were declared
     shapes : the array parameters of which they read shape and dtype alone
+    flow : takes what `forward` takes; gives its result, and what takes the cotangents of results and, for each array
+        parameter, whether its cotangent is wanted, to the cotangents of these. None where a kernel has no such function
+    reads : the array parameters that cotangents taken so depend on, and ``"y"`` if they depend on the result
     """
 
     forward: Function
     rules: Rules | None
     gradients: Any
     shapes: tuple[str, ...] = ()
+    flow: Function | None = None
+    reads: tuple[str, ...] = ()
 
 
 class Implementation:
@@ -120,9 +125,9 @@ class Implementation:
         kernels = self.kernels
         for library in reversed(kernels_of(xp)):
             if library in kernels:
-                forward, rules = kernels[library][:2]
-                # Those of this library for NumPy leave no call unless they have gradients.
-                whole = self.trusted and library == "numpy" and rules is None
+                forward, rules, flow = kernels[library].forward, kernels[library].rules, kernels[library].flow
+                # Those of this library for NumPy leave no call unless they say how gradients flow.
+                whole = self.trusted and library == "numpy" and rules is None and flow is None
                 if whole:
                     compute = forward
                 else:

@@ -21,7 +21,7 @@ from dispatchkit.declare.outputs import finalize_all, node_of_call, note_sharing
 from dispatchkit.declare.rules import Rule, Rules
 from dispatchkit.declare.wrapping import wrap_array
 from dispatchkit.errors import RegistrationError
-from dispatchkit.graph.node import NodeWrapper, Output
+from dispatchkit.graph.node import CallNode, NodeWrapper, Output, snapshot_versions
 from dispatchkit.graph.recording import enable_grad, is_grad_enabled
 from dispatchkit.graph.storage import Storage, vertex_of
 from dispatchkit.graph.sweep import sweep
@@ -49,14 +49,17 @@ def define_kernel(
     /,
     gradients: Gradients | None = None,
     shapes: Sequence[str] = (),
+    flow: Function | None = None,
+    reads: Sequence[str] = (),
 ) -> Any:
     """Compute the arrays of a library by a function that takes what the body takes, without the namespace."""
     if forward is None:
-        return lambda function: define_kernel(entry, library, function, gradients, shapes)
-    if module_of(forward).partition(".")[0] != "dispatchkit":  # those are read by a test
-        check_kernel(entry, library, forward)
+        return lambda function: define_kernel(entry, library, function, gradients, shapes, flow, reads)
+    for function in (forward, flow):
+        if function is not None and module_of(function).partition(".")[0] != "dispatchkit":  # those are read by a test
+            check_kernel(entry, library, function)
     rules = _rules(entry, gradients, shapes)
-    entry.implementation.add_kernel(library, Kernel(forward, rules, gradients, tuple(shapes)))
+    entry.implementation.add_kernel(library, Kernel(forward, rules, gradients, tuple(shapes), flow, tuple(reads)))
     with_rules = {other: kept for other, kept in entry.derivative.kernels.items() if other != library}
     if rules is not None:
         with_rules[library] = rules
@@ -165,9 +168,12 @@ def _pull_through(ys: Sequence[Any], fresh: Sequence[Any], g: Sequence[Any]) -> 
                 reached = passed
                 if not isinstance(passed, tuple):
                     reached = (passed,)
-        leaves = [(id(n.variable), part) for (n, _), part in zip(ahead, reached, strict=True) if n is not None]
-        by_leaf = dict(leaves)
-        if len(by_leaf) == len(leaves) and len(roots) == 1:
+        by_leaf: dict[int, Any] = {}
+        for (n, _), part in zip(ahead, reached, strict=True):
+            if n is not None:
+                key = id(n.variable)
+                by_leaf[key] = part if by_leaf.get(key) is None else by_leaf[key] + part
+        if len(roots) == 1:
             return [by_leaf.get(id(x)) for x in fresh]
     except (TypeError, AttributeError):  # of nodes that are written in Python, and of several results
         pass
@@ -236,7 +242,8 @@ def has_own_flow(operation: DeclaredOperation) -> bool:
     """Return whether gradients flow through calls of an operation by a kernel rather than by the operation's rules."""
     kernels = operation.implementation.kernels.items()
     return operation.differentiable and any(
-        operation.composite if kernel.rules else library in DIFFERENTIATED for library, kernel in kernels
+        kernel.flow or (operation.composite if kernel.rules else library in DIFFERENTIATED)
+        for library, kernel in kernels
     )
 
 
@@ -264,9 +271,16 @@ def _by_edges(pull: Pull, leaves: Sequence[int], flowing: Sequence[int], g: list
 
 
 class SavedCall(tuple[Any, ...]):  # noqa: SLOT001  # a tuple has no slots of its own
-    """The saved arguments of a call, and what takes cotangents back, which goes when they go."""
+    """The saved arguments of a call, and what takes cotangents back, which goes when they go.
 
-    pull: Callable[[list[Any]], list[Any]] | None = None
+    Attributes
+    ----------
+    pull : gives a cotangent for each argument, of a list of those of the results
+    read : the arguments that it depends on, None for all that are saved
+    """
+
+    pull: Callable[[list[Any]], Sequence[Any]] | None = None
+    read: Sequence[Any] | None = None
 
 
 class ByKernel(NodeWrapper):
@@ -305,7 +319,14 @@ class ByKernel(NodeWrapper):
                 tensors, flowing = _tensors_of(leaves)
         kernels = operation.implementation.kernels
         for library in kernels_of(xp):
-            if library in kernels and (operation.composite if kernels[library].rules else library in DIFFERENTIATED):
+            if library not in kernels:
+                continue
+            kernel = kernels[library]
+            if kernel.flow is not None:
+                y = self._record_flow(kernel, cls, leaves, args, kwargs)
+                if y is not NotImplemented:
+                    return y
+            if operation.composite if kernel.rules else library in DIFFERENTIATED:
                 r, pull = self._run_kernel(library, flowing, args, kwargs)
                 if r is NotImplemented:
                     continue
@@ -315,6 +336,53 @@ class ByKernel(NodeWrapper):
                     node.saved.pull = partial(_by_edges, pull, [id(x) for x in leaves], list(flowing))
                 return y
         return NotImplemented
+
+    def _record_flow(
+        self, kernel: Kernel, cls: type, leaves: Sequence[Any], args: tuple[Any, ...], kwargs: dict[str, Any]
+    ) -> Any:
+        """Return the result of a call by a kernel that gives what takes cotangents back; else NotImplemented."""
+        assert kernel.flow is not None
+        raw = [x if type(x) in PLAIN else raw_values(x) for x in args]
+        named = {name: x if type(x) in PLAIN else raw_values(x) for name, x in kwargs.items()}
+        try:
+            answer = kernel.flow(*raw, **named)
+        except BACKEND_ERRORS as error:
+            raise_with_context(self.declared, error, args, kwargs)
+        if answer is NotImplemented:
+            return NotImplemented
+        r, pull = answer
+        tensors = [x for x in leaves if isinstance(x, Storage)]
+        if isinstance(r, (tuple, list)):
+            y, node = self._wrap(cls, r, tensors, args, kwargs)
+        else:
+            y, node = wrap_array(cls, r), None
+            if is_inexact(r.dtype):
+                node = y._node = self._node_of(leaves, args, kwargs)
+                node.shape, node.dtype = r.shape, r.dtype
+            finalize_all(self.declared, cls, y, tensors)
+        if node is not None:
+            self._give_pull(node, kernel, pull, leaves, r)
+        return y
+
+    def _node_of(self, leaves: Sequence[Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> CallNode:
+        """Return the node of a call of which all arguments are saved, for rules that may read any of them."""
+        node = CallNode()
+        node.operation, node.saved, node.keywords = self, args, kwargs
+        node.edges = tuple([vertex_of(x) if isinstance(x, Storage) else None for x in leaves])
+        node.outputs = node.extras = node.output = None
+        return node
+
+    def _give_pull(self, node: Any, kernel: Kernel, pull: Function, leaves: Sequence[Any], r: Any) -> None:
+        """Let a node take cotangents back by what a kernel gave, and note what that must find unchanged."""
+        if "y" in kernel.reads:
+            node.operation = ByOutput(self.inner, self.declared)
+        if "y" in kernel.reads or self.inner.keeps_output:
+            node.output = tuple(r) if isinstance(r, list) else r
+        node.saved = SavedCall(node.saved)
+        node.saved.pull = partial(pull, wanted=[edge is not None for edge in node.edges])
+        names = self.declared.parameters.names
+        node.saved.read = [x for name, x in zip(names, leaves, strict=True) if name in kernel.reads]
+        snapshot_versions(node)
 
     def _run_kernel(
         self, library: str, flowing: Mapping[int, Any], args: tuple[Any, ...], kwargs: dict[str, Any]
@@ -358,8 +426,8 @@ class ByKernel(NodeWrapper):
         """Return the raw cotangents of a node's inputs: by the kernel, else by the operation's rules, or its body."""
         pull = getattr(node.saved, "pull", None)
         if pull is not None:
-            if self.inner.rules:  # else all arguments are saved, also those that the kernel does not read
-                node.check_versions()
+            if self.inner.rules or node.saved.read is not None:
+                node.check_versions(node.saved.read)  # else all arguments are saved, also those that are not read
             if type(g) is list:
                 xp = namespace_of(next(part for part in g if part is not None))
                 g = all_cotangents(xp, node, g)
@@ -406,3 +474,10 @@ class ByKernel(NodeWrapper):
         grads = sweep(roots, None, inputs=inputs, retain_graph=True, create_graph=True, accumulate=False)
         leaves = _leaves(self.declared, node.saved, node.keywords)
         return [grads.pop(vertices[id(x)], None) if id(x) in vertices else None for x in leaves]
+
+
+class ByOutput(ByKernel):
+    """The derivative of a call whose cotangents depend on its result, by what the kernel gave that takes them back."""
+
+    __slots__ = ()
+    keeps_output = True

@@ -161,7 +161,7 @@ class DeclaredOperation(Overridable):
             "forms": {array.name: array.form for array in self.parameters.arrays},
             "several": self.several,
             "rules": self.derivative.rules.declarations(),
-            "kernels": {library: (kernel.forward, kernel.gradients, kernel.shapes) for library, kernel in kernels},
+            "kernels": {library: (k.forward, k.gradients, k.shapes, k.flow, k.reads) for library, k in kernels},
             "changed": self.changed,
         }
 

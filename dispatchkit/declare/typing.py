@@ -94,6 +94,8 @@ class Operation(Protocol[P, R_co]):
         /,
         gradients: Any = None,
         shapes: Sequence[str] = (),
+        flow: Callable[..., Any] | None = None,
+        reads: Sequence[str] = (),
     ) -> Callable[..., Any]:
         """Declare what computes the arrays of one library in place of the body.
 
@@ -108,6 +110,12 @@ class Operation(Protocol[P, R_co]):
             PyTorch, and JAX in `jax.jit`, differentiate `forward` themselves; with other libraries the rules hold
         shapes : names of array parameters of which `gradients` reads shape and dtype alone: their values are not kept
             for it, and may be changed
+        flow : called in the place of `forward` where gradients flow, with the same arguments. It returns the result
+            and a function ``pull(g, wanted)``, which returns a cotangent for each array parameter: `g` is a list of
+            the cotangents of the results, and `wanted` says of each parameter whether its cotangent is asked for,
+            otherwise None does. So what the forward pass computed need not be computed again
+        reads : names of array parameters that what `pull` returns depends on, ``"y"`` for the result: they must not be
+            changed in place before
         """
 
 

@@ -155,11 +155,25 @@ class Operation(Function, Protocol[P, R_co]):
     def def_jvp(self, rule: Rule | str, /) -> Rule: ...
     @overload
     def def_kernel(
-        self, library: str, forward: Rule, /, gradients: Any = None, shapes: Sequence[str] = ...
+        self,
+        library: str,
+        forward: Rule,
+        /,
+        gradients: Any = None,
+        shapes: Sequence[str] = ...,
+        flow: Callable[..., Any] | None = ...,
+        reads: Sequence[str] = ...,
     ) -> Rule: ...
     @overload
     def def_kernel(
-        self, library: str, /, *, gradients: Any = None, shapes: Sequence[str] = ...
+        self,
+        library: str,
+        /,
+        *,
+        gradients: Any = None,
+        shapes: Sequence[str] = ...,
+        flow: Callable[..., Any] | None = ...,
+        reads: Sequence[str] = ...,
     ) -> Callable[[Rule], Rule]: ...
 
 # Functions that make tensors take `requires_grad` and `like`, too.

@@ -94,15 +94,21 @@ class Node(Vertex):
             # The first time counts: the values that the rules read are those of then.
             extras_of(self).shared.setdefault(index, (memory.version, memory.version.changes))
 
-    def check_versions(self) -> None:
+    def check_versions(self, read: Sequence[Any] | None = None) -> None:
         """Raise if a value that the rules read was changed in place since it was saved.
+
+        Parameters
+        ----------
+        read : the arguments that are looked at; all that are saved if None
 
         Raises
         ------
         InplaceError : naming the operation, the shape and both versions
         """
         extras = self.extras
-        for tensor in saved_tensors(self.saved or ()):
+        if read is None:
+            read = self.saved or ()
+        for tensor in saved_tensors(read):
             memory = tensor._memory
             if memory is not None:
                 expected = 0

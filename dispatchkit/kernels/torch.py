@@ -14,6 +14,7 @@ import torch
 import torch.nn.functional as theirs
 
 from dispatchkit.backends.tracing import is_traced
+from dispatchkit.declare.kernels import by_torch
 from dispatchkit.nn import functional as ours
 from dispatchkit.ops.elementwise.comparison import relu
 from dispatchkit.ops.reductions.softmaxes import log_softmax, softmax
@@ -21,40 +22,55 @@ from dispatchkit.ops.searching.searching import TopKResult, sort, topk
 
 Function = Callable[..., Any]
 INDICES = (torch.int32, torch.int64)
+FLASH = 1  # what PyTorch calls attention that never holds all scores
+REDUCTIONS = ("none", "mean", "sum")
 DTYPES = frozenset({torch.float32, torch.float64, torch.float16, torch.bfloat16})
 
 
-def kernel(operation: Any, gradients: Any = None, shapes: Sequence[str] = ()) -> Callable[[Function], Function]:
+def kernel(
+    operation: Any,
+    gradients: Any = None,
+    shapes: Sequence[str] = (),
+    flow: Function | None = None,
+    reads: Sequence[str] = (),
+) -> Callable[[Function], Function]:
     """Declare a kernel for calls whose arrays are of one floating-point dtype, but for integers, and not empty."""
 
     def declare(forward: Function) -> Function:
-        @wraps(forward)
-        def compute(*args: Any, **kwargs: Any) -> Any:
-            common = None
-            for x in (*args, *kwargs.values()) if kwargs else args:
-                if not isinstance(x, torch.Tensor):
-                    continue
-                if not x.numel():
-                    return NotImplemented
-                dtype = x.dtype
-                if dtype is not common and (dtype.is_floating_point or dtype.is_complex):
-                    if common is not None or dtype not in DTYPES:
-                        return NotImplemented
-                    common = dtype
-            if common is None:
-                return NotImplemented
-            try:
-                return forward(*args, **kwargs)
-            except torch.OutOfMemoryError:
-                raise
-            except (RuntimeError, ValueError, TypeError, IndexError):
-                return NotImplemented
-
-        compute.__signature__ = inspect.signature(operation)  # type: ignore[attr-defined]
-        operation.def_kernel("torch", compute, gradients, shapes)
+        guarded = [None if function is None else _of_one_dtype(operation, function) for function in (forward, flow)]
+        operation.def_kernel("torch", guarded[0], gradients, shapes, guarded[1], reads)
         return forward
 
     return declare
+
+
+def _of_one_dtype(operation: Any, function: Function) -> Function:
+    """Return a function for the calls that a kernel is for, with the signature of the operation."""
+
+    @wraps(function)
+    def compute(*args: Any, **kwargs: Any) -> Any:
+        common = None
+        for x in (*args, *kwargs.values()) if kwargs else args:
+            if not isinstance(x, torch.Tensor):
+                continue
+            if not x.numel():
+                return NotImplemented
+            dtype = x.dtype
+            if dtype is not common and (dtype.is_floating_point or dtype.is_complex):
+                if common is not None or dtype not in DTYPES:
+                    return NotImplemented
+                common = dtype
+        if common is None:
+            return NotImplemented
+        try:
+            return function(*args, **kwargs)
+        except torch.OutOfMemoryError:
+            raise
+        except (RuntimeError, ValueError, TypeError, IndexError):
+            return NotImplemented
+
+    compute.__signature__ = inspect.signature(operation)  # type: ignore[attr-defined]
+    return compute
 
 
 def below(x: Any, count: int) -> bool:
@@ -65,6 +81,50 @@ def below(x: Any, count: int) -> bool:
 def uneven(padding: Any, weight: Any) -> bool:
     """Return whether images are padded by more on one side, of which PyTorch warns."""
     return padding == "same" and any(n % 2 == 0 for n in weight.shape[2:])
+
+
+def convolution_flow(axes: int) -> Function:
+    """Return what convolves over a number of axes, and gives what takes cotangents back."""
+    conv = getattr(theirs, f"conv{axes}d")
+
+    def convolve_flow(x, weight, /, bias=None, *, stride=1, padding=0, dilation=1, groups=1):
+        if isinstance(padding, str) or x.ndim != axes + 2:
+            return NotImplemented
+        y = conv(x, weight, bias, stride, padding, dilation, groups)
+        each = [[n] * axes if isinstance(n, int) else n for n in (stride, padding, dilation)]
+        lengths = None
+        if bias is not None:
+            lengths = bias.shape
+
+        def pull(g, wanted):
+            further = lengths, *each, False, [0] * axes, groups
+            return torch.ops.aten.convolution_backward(g[0], x, weight, *further, wanted)
+
+        return y, pull
+
+    return convolve_flow
+
+
+def largest_flow_over(axes: int) -> Function | None:
+    """Return what takes the largest of windows over a number of axes, and gives what takes cotangents back."""
+    if axes == 1:
+        return None  # of which PyTorch has no such function
+    compute, backward = (getattr(torch.ops.aten, f"max_pool{axes}d_with_indices{end}") for end in ("", "_backward"))
+
+    def largest_flow(x, /, kernel_size, stride=None, padding=0, dilation=1, ceil_mode=False):
+        if x.ndim - axes not in (1, 2):
+            return NotImplemented
+        windows = kernel_size, [] if stride is None else stride, padding, dilation, ceil_mode
+        y, places = compute(x, *windows)
+        lost = y.isnan()
+
+        def pull(g, wanted):
+            g = g[0].masked_fill(lost, 0)  # no element receives the cotangent of NaN
+            return (backward(g, x, *windows, places),)
+
+        return y, pull
+
+    return largest_flow
 
 
 def declare_windowed(axes: int) -> None:
@@ -80,24 +140,39 @@ def declare_windowed(axes: int) -> None:
     def largest(x, /, *args, **options):
         if x.ndim - axes not in (1, 2):
             return NotImplemented
-        y = max_pool(x, *args, **options)
-        return torch.where(y.isnan(), y.detach(), y)  # no element receives the cotangent of NaN
+        return max_pool(x, *args, **options)
 
     def average(x, /, *args, **options):
         if x.ndim - axes in (1, 2):
             return avg_pool(x, *args, **options)
         return NotImplemented
 
-    for name, forward in zip(names, (convolve, conv_transpose, largest, average), strict=True):
+    flows = (convolution_flow(axes), ("x", "weight")), (None, ()), (largest_flow_over(axes), ()), (None, ())
+    for name, forward, flow in zip(names, (convolve, conv_transpose, largest, average), flows, strict=True):
         if hasattr(ours, f"{name}{axes}d"):
-            kernel(getattr(ours, f"{name}{axes}d"))(forward)
+            kernel(getattr(ours, f"{name}{axes}d"), None, (), *flow)(forward)
 
 
 for _axes in (1, 2, 3):
     declare_windowed(_axes)
 
 
-@kernel(ours.scaled_dot_product_attention)
+def attention_flow(query, key, value, /, attn_mask=None, dropout_p=0.0, is_causal=False, *, scale=None, generator=None):
+    if dropout_p or attn_mask is not None or query.ndim != 4 or query.is_cuda or is_traced(query):
+        return NotImplemented
+    if torch._fused_sdp_choice(query, key, value, None, 0.0, is_causal, scale=scale) != FLASH:
+        return NotImplemented
+    aten, arrays = torch.ops.aten, (query, key, value)
+    y, total = aten._scaled_dot_product_flash_attention_for_cpu(*arrays, 0.0, is_causal, scale=scale)
+
+    def pull(g, wanted):
+        backward = aten._scaled_dot_product_flash_attention_for_cpu_backward
+        return *backward(g[0], *arrays, y, total, 0.0, is_causal, scale=scale), None
+
+    return y, pull
+
+
+@kernel(ours.scaled_dot_product_attention, flow=attention_flow, reads=("query", "key", "value", "y"))
 def scaled_dot_product_attention(
     query, key, value, /, attn_mask=None, dropout_p=0.0, is_causal=False, *, scale=None, generator=None
 ):
@@ -107,7 +182,19 @@ def scaled_dot_product_attention(
     return theirs.scaled_dot_product_attention(query, key, value, attn_mask, is_causal=is_causal, scale=scale)
 
 
-@kernel(ours.layer_norm)
+def layer_norm_flow(x, /, normalized_shape, weight=None, bias=None, eps=1e-5):
+    lengths = normalized_shape
+    if isinstance(normalized_shape, int):
+        lengths = (normalized_shape,)
+    y, mean, factor = torch.native_layer_norm(x, lengths, weight, bias, eps)
+
+    def pull(g, wanted):
+        return torch.ops.aten.native_layer_norm_backward(g[0], x, lengths, mean, factor, weight, bias, wanted)
+
+    return y, pull
+
+
+@kernel(ours.layer_norm, flow=layer_norm_flow, reads=("x", "weight"))
 def layer_norm(x, /, normalized_shape, weight=None, bias=None, eps=1e-5):
     lengths = normalized_shape
     if isinstance(normalized_shape, int):
@@ -154,7 +241,23 @@ def batch_norm(x, /, running_mean=None, running_var=None, weight=None, bias=None
     return theirs.batch_norm(x, running_mean, running_var, weight, bias, training, 0.0, eps)
 
 
-@kernel(ours.cross_entropy)
+def cross_entropy_flow(x, target, /, weight=None, *, ignore_index=-100, label_smoothing=0.0, reduction="mean"):
+    # Of several axes, weights and shares of classes PyTorch's own graph says how they flow.
+    plain = x.ndim == 2 and target.ndim == 1 and target.dtype is torch.int64 and not target.is_cuda
+    if not plain or weight is not None or label_smoothing or reduction not in REDUCTIONS or is_traced(x):
+        return NotImplemented
+    how = REDUCTIONS.index(reduction)
+    likely = torch.log_softmax(x, 1)
+    y, count = torch.ops.aten.nll_loss_forward(likely, target, None, how, ignore_index)
+
+    def pull(g, wanted):
+        g = torch.ops.aten.nll_loss_backward(g[0], likely, target, None, how, ignore_index, count)
+        return torch._log_softmax_backward_data(g, likely, 1, likely.dtype), None, None
+
+    return y, pull
+
+
+@kernel(ours.cross_entropy, flow=cross_entropy_flow, reads=("target",))
 def cross_entropy(x, target, /, weight=None, *, ignore_index=-100, label_smoothing=0.0, reduction="mean"):
     if not target.is_floating_point():
         if target.is_cuda and not below(torch.where(target == ignore_index, 0, target), x.shape[min(1, x.ndim - 1)]):
@@ -377,7 +480,30 @@ def gru_gradients(g, y, x, weight, h, bias, weight_ih, bias_ih):
     return of_x @ weight_ih, of_weight, of_h, of_bias, of_gates.T @ inputs.reshape(len(of_gates), -1), of_bias_ih
 
 
-@kernel(ours.gru, gru_gradients)
+def gru_flow(x, weight, h, /, bias=None, weight_ih=None, bias_ih=None):
+    if len(x) > 1:
+        return NotImplemented  # whose gradients the rule above has sooner
+    names = ("x", "weight", "h", "bias", "weight_ih", "bias_ih")
+    by_name = {
+        name: x for name, x in zip(names, (x, weight, h, bias, weight_ih, bias_ih), strict=True) if x is not None
+    }
+
+    def compute(*arrays):
+        parts = dict(zip(by_name, arrays, strict=True))
+        return gru(*(parts.pop(name) for name in names[:3]), **parts)
+
+    y, pull = by_torch(compute, list(by_name.values()))
+    if y is NotImplemented:
+        return y
+
+    def pull_each(g, wanted):
+        of = dict(zip(by_name, pull(g), strict=True))
+        return [of.get(name) for name in names]
+
+    return y, pull_each
+
+
+@kernel(ours.gru, gru_gradients, flow=gru_flow)
 def gru(x, weight, h, /, bias=None, weight_ih=None, bias_ih=None):
     shapes = {"bias": bias, "weight_ih": weight_ih, "bias_ih": bias_ih}
     if is_traced(x) or not recurrent_shapes(3, x, weight, h, **shapes):

@@ -121,14 +121,14 @@ class MultiheadAttention(Module):
         -----
         True in a mask leaves a key out, as in PyTorch's layer, where in `scaled_dot_product_attention` it lets one in.
         """
-        single = len(query.shape) == 2
+        single, itself = len(query.shape) == 2, query is key is value
         if single:
             query, key, value = (xp.expand_dims(x, axis=0) for x in (query, key, value))
             if key_padding_mask is not None:
                 key_padding_mask = xp.expand_dims(key_padding_mask, axis=0)
         elif not self.batch_first:
             query, key, value = (xp.moveaxis(x, 0, 1) for x in (query, key, value))
-        q, k, v = (self._heads(x, place) for place, x in enumerate((query, key, value)))
+        q, k, v = self._projected(query, key, value, itself)
         mask = self._mask(key_padding_mask, attn_mask, q, k)
         p = 0.0
         if self.training:
@@ -154,6 +154,17 @@ class MultiheadAttention(Module):
         if not self.batch_first:
             y = xp.moveaxis(y, 0, 1)
         return y, weights
+
+    def _projected(self, query: Any, key: Any, value: Any, itself: bool) -> Any:
+        """Return queries, keys and values of shape (N, num_heads, L, embed_dim / num_heads).
+
+        A sequence that attends to itself takes one product with all of the weight.
+        """
+        if itself:
+            y = linear(query, self.in_proj_weight, self.in_proj_bias)
+            y = xp.reshape(y, (*y.shape[:2], 3, self.num_heads, -1))
+            return xp.unstack(xp.permute_dims(y, (2, 0, 3, 1, 4)))
+        return [self._heads(x, place) for place, x in enumerate((query, key, value))]
 
     def _heads(self, x: Any, place: int) -> Any:
         """Return queries, keys or values of shape (N, num_heads, L, embed_dim / num_heads)."""

@@ -282,9 +282,11 @@ class Dropout(Module):
         Returns
         -------
         Array
-            Array of the shape of `x`.
+            Array of the shape of `x`; `x` itself where nothing is replaced.
         """
-        return dropout(x, self.p, self.training)
+        if self.p == 0 or not self.training:
+            return x
+        return dropout(x, self.p)
 
 
 class DropoutOfChannels(Dropout):
@@ -314,8 +316,10 @@ class DropoutOfChannels(Dropout):
                 f"{type(self).__name__}: x must have an axis of channels before its last {self.axes}, found the shape "
                 f"{tuple(x.shape)}"
             )
+        if self.p == 0 or not self.training:
+            return x
         channels = *x.shape[: -self.axes], *(1,) * self.axes
-        return x * dropout(tensor_namespace.ones(channels, dtype=x.dtype), self.p, self.training)
+        return x * dropout(tensor_namespace.ones(channels, dtype=x.dtype), self.p)
 
 
 class Dropout1d(DropoutOfChannels):

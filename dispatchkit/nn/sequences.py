@@ -7,7 +7,9 @@ from typing import Any, ClassVar, Literal
 
 import numpy as np
 
+from dispatchkit.backends.arrays import namespace_of
 from dispatchkit.declare.namespace import tensor_namespace as xp
+from dispatchkit.declare.wrapping import wrap_array
 from dispatchkit.marks import override
 from dispatchkit.nn.functional.affine import linear
 from dispatchkit.nn.functional.attention import dropout
@@ -72,9 +74,15 @@ class Gated(Module):
         """Return what `_go` gives for sequences (L, N, inputs) and parameters whose names end so."""
         weight_ih, weight_hh = (getattr(self, f"weight_{part}{ending}") for part in ("ih", "hh"))
         bias_ih, bias_hh = (getattr(self, f"bias_{part}{ending}") if self.bias else None for part in ("ih", "hh"))
+        foreign = self.whole and _of_another_library(x, weight_ih)
         if state is None:
-            state = (xp.zeros((x.shape[1], self.hidden_size), dtype=weight_hh.dtype, like=x),) * self.states
-        if self.whole and _of_another_library(x, weight_ih):
+            shape = x.shape[1], self.hidden_size
+            if foreign:
+                zeros = wrap_array(Tensor, namespace_of(x.array).zeros(shape, dtype=weight_hh.array.dtype))
+            else:
+                zeros = xp.zeros(shape, dtype=weight_hh.dtype, like=x)
+            state = (zeros,) * self.states
+        if foreign:
             return self._go(x, state, weight_hh, bias_hh, weight_ih, bias_ih)
         return self._go(linear(x, weight_ih, bias_ih), state, weight_hh, bias_hh)
 
@@ -415,11 +423,14 @@ class RecurrentCell(Gated):
         wanted = *shape[:-1], self.hidden_size
         if state is not None and (len(state) != self.states or any(tuple(part.shape) != wanted for part in state)):
             raise ValueError(f"{name}: hx must have {self.states} of shape {wanted} for x of shape {shape}")
-        before = None
-        if state is not None:
-            before = tuple(xp.reshape(part, (-1, self.hidden_size)) for part in state)
-        outputs, kept = self._walk(xp.reshape(x, (1, -1, self.input_size)), before)
-        after = tuple(xp.reshape(part, wanted) for part in (outputs[0], *kept))
+        single = len(shape) == 1
+        if single:
+            x = xp.expand_dims(x, axis=0)
+            state = state and tuple(xp.expand_dims(part, axis=0) for part in state)
+        outputs, kept = self._walk(xp.expand_dims(x, axis=0), state)
+        after = (outputs[0], *kept)
+        if single:
+            after = tuple(part[0] for part in after)
         if self.states > 1:
             return after
         return after[0]

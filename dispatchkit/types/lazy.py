@@ -36,6 +36,7 @@ NAMES = (
 UFUNCS: dict[Any, Any] = {getattr(ops, name): getattr(np, name) for name in NAMES}
 REDUCTIONS: dict[Any, Any] = {ops.sum: np.add, ops.max: np.maximum, ops.min: np.minimum, ops.any: np.logical_or}
 REDUCTIONS[ops.all] = np.logical_and
+NUMBERS = frozenset({int, float, complex, bool})
 
 
 # After all other types, so that the order of the arguments does not decide who answers.
@@ -198,34 +199,80 @@ class LazyTensor(ArrayMethods):
 class _Call:
     """A recorded operation: its operands with their versions, and the shape and dtype of its result.
 
+    Parameters
+    ----------
+    op : the operation
+    operands : see there
+
     Raises
     ------
     ValueError : if the shapes do not broadcast
     TypeError : if NumPy's function refuses the operands, or gives another dtype than the operation
     """
 
-    def __init__(self, op: Any, args: list[Any]) -> None:
-        self.op, self.ufunc = op, UFUNCS[op]
-        if op is ops.pow and type(args[1]) is int and args[1] == 2:
-            self.ufunc, args = np.square, args[:1]  # the same numbers, as NumPy's ``**`` computes them
-        self.dtype = _dtype(op, self.ufunc, *map(_kind, args))
-        self.args: list[Any] = [arg._call or arg._data if isinstance(arg, LazyTensor) else arg for arg in args]
-        self.versions = [arg._version if isinstance(arg, Tensor) else None for arg in self.args]
-        shapes = {arg.shape for arg in self.args if hasattr(arg, "shape")}
-        if len(shapes) == 1:
-            self.shape = shapes.pop()
+    __slots__ = ("args", "count", "dtype", "op", "shape", "ufunc", "versions")
+
+    def __init__(self, op: Any, operands: _Operands) -> None:
+        self.op, self.ufunc, self.args = op, UFUNCS[op], operands.args
+        self.versions, self.count = operands.versions, operands.count
+        kinds = operands.kinds
+        if op is ops.pow and kinds[1] == (int, 1) and self.args[1] == 2:
+            # The same numbers, as NumPy's ``**`` computes them.
+            self.ufunc, self.args, kinds = np.square, self.args[:1], kinds[:1]
+        self.dtype = _dtype(op, self.ufunc, *kinds)
+        if operands.shape is not None:
+            self.shape: tuple[int, ...] = operands.shape
         else:
-            self.shape = np.broadcast_shapes(*shapes)
-        self.count: int = 1 + sum(arg.count for arg in self.args if isinstance(arg, _Call))
+            self.shape = np.broadcast_shapes(*[arg.shape for arg in self.args if hasattr(arg, "shape")])
 
 
-def _kind(arg: Any) -> Any:
-    """Return what the dtype of a result depends on: a dtype, or a number with its type, one for all small integers."""
-    if type(arg) is int and not 0 <= arg < 128:
-        return int, arg
-    if hasattr(arg, "dtype"):
-        return arg.dtype
-    return type(arg), 1
+class _Operands:
+    """What an operation is recorded with, looked at once.
+
+    Attributes
+    ----------
+    args : recorded operations, tensors and numbers
+    versions : of the tensors, None for the others
+    kinds : what the dtype of the result depends on: a dtype, or a number with its type, one for all small integers
+    shape : of all operands but numbers; None where there are several shapes
+    count : of the operations that are recorded, with the one to come
+    plain : whether all are numbers, recorded operations, or tensors of NumPy's that nothing differentiates
+    """
+
+    __slots__ = ("args", "count", "kinds", "plain", "shape", "versions")
+
+    def __init__(self, args: tuple[Any, ...]) -> None:
+        self.args: list[Any] = []
+        self.versions: list[int | None] = []
+        self.kinds: list[Any] = []
+        self.count, self.plain = 1, True
+        first: Any = None
+        alike = True
+        for arg in args:
+            if type(arg) is LazyTensor:
+                arg = arg._call or arg._data
+            cls, version = type(arg), None
+            if cls in NUMBERS:
+                number = arg if cls is int and not 0 <= arg < 128 else 1
+                self.kinds.append((cls, number))
+            else:
+                if cls is _Call:
+                    self.count += arg.count
+                else:
+                    if not isinstance(arg, Tensor):
+                        arg = ops.asarray(arg)
+                    self.plain = self.plain and is_plain(arg)
+                    if self.plain:
+                        version = arg._version
+                shape = arg.shape
+                alike = alike and (first is None or shape == first)
+                first = shape
+                self.kinds.append(arg.dtype)
+            self.args.append(arg)
+            self.versions.append(version)
+        self.shape: tuple[int, ...] | None = None
+        if alike:
+            self.shape = first
 
 
 @lru_cache(maxsize=4096)
@@ -329,36 +376,31 @@ def _in_order(call: _Call) -> Iterator[_Call]:
     yield call
 
 
+RECORDABLE = (LazyTensor, Tensor, np.ndarray, np.generic)
+
+
 @implements(kinds.elementwise, LazyTensor)
 def record(op: Any, /, *args: Any, **kwargs: Any) -> Any:
     """Record an operation on large arrays of NumPy that nothing differentiates."""
     if op not in UFUNCS or kwargs:
         return decline("it is no function of NumPy's that takes out=")
-    values: list[Any] = [arg._data if type(arg) is LazyTensor and arg._call is None else arg for arg in args]
-    shapes = {value.shape for value in values if hasattr(value, "shape")}
-    if len(shapes) == 1 and math.prod(*shapes) < SMALL:
-        return LazyTensor(op(*values))
-    operands = [ops.asarray(arg) if isinstance(arg, (np.ndarray, np.generic)) else arg for arg in args]
-    if not all(map(_is_plain, operands)):
+    if not all(type(arg) in NUMBERS or isinstance(arg, RECORDABLE) for arg in args):
+        return decline("arrays of other libraries, and those that are differentiated, are computed at once")
+    operands = _Operands(args)
+    shape = operands.shape
+    if shape is not None and math.prod(shape) < SMALL and operands.count == 1:
+        return LazyTensor(op(*operands.args))
+    if not operands.plain:
         return decline("arrays of other libraries, and those that are differentiated, are computed at once")
     try:
         call = _Call(op, operands)
     except (TypeError, ValueError):
         return decline("NumPy's function refuses the operands, or gives another dtype")
-    if math.prod(call.shape) < SMALL or call.count > LONGEST:
+    if call.count > LONGEST or math.prod(call.shape) < SMALL:
         return decline("small arrays, and chains that are long enough, are computed at once")
     recorded = LazyTensor.__new__(LazyTensor)
     recorded._data, recorded._call = None, call
     return recorded
-
-
-def _is_plain(arg: Any) -> bool:
-    tensor = arg
-    if isinstance(arg, LazyTensor):
-        tensor = arg._data
-    if not isinstance(tensor, Tensor):
-        return isinstance(arg, LazyTensor) or type(tensor) in (int, float, complex, bool)
-    return is_plain(tensor)
 
 
 @implements(kinds.all, LazyTensor)

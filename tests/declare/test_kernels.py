@@ -185,6 +185,71 @@ def test_jax_differentiates_a_kernel_itself_in_a_trace() -> None:
         assert computed == ["kernel"]
 
 
+def of_flow(reads: tuple[str, ...] = ("a", "b"), *, rules: bool = True) -> tuple[Any, list[Any]]:
+    """Return an operation whose kernel gives what takes cotangents back, and what that was asked for."""
+    grown, by = declare(rules=rules)
+    computed: list[Any] = by  # the same list, of what is asked for, too
+
+    def flow(a: Any, b: Any, /, *, by: float = 1.0) -> Any:
+        if by < 0:
+            return NotImplemented
+        factor = np.exp(b) * by
+        y = a * factor
+
+        def pull(g: list[Any], wanted: list[bool]) -> Any:
+            computed.append(list(wanted))
+            return g[0] * factor, g[0] * y
+
+        return y, pull
+
+    def forward(a: Any, b: Any, /, *, by: float = 1.0) -> Any:
+        answer = flow(a, b, by=by)
+        return answer if answer is NotImplemented else answer[0]
+
+    grown.def_kernel("numpy", forward, flow=flow, reads=reads)
+    return grown, computed
+
+
+@pytest.mark.parametrize("rules", [False, True])
+def test_a_kernel_may_give_what_takes_cotangents_back(rules: bool) -> None:
+    grown, computed = of_flow(rules=rules)
+    first, second = derivatives(grown)
+    np.testing.assert_allclose(first, FIRST, rtol=1e-14)
+    np.testing.assert_allclose(second, SECOND, rtol=1e-14)
+    assert computed[0] == [True, True]
+    computed.clear()
+    a, b = dk.tensor(A, requires_grad=True), dk.tensor(B)
+    y = grown(a, b)
+    y.sum().backward(retain_graph=True)
+    y.sum().backward()
+    assert computed == [[True, False]] * 2
+    np.testing.assert_allclose(a.grad.numpy(), 2 * np.exp(B), rtol=1e-14)  # type: ignore[union-attr]  # it has one
+    with pytest.raises(RuntimeError, match="was freed by an earlier backward pass"):
+        y.sum().backward()
+
+
+def test_a_call_that_gives_nothing_to_take_cotangents_back_has_the_rules() -> None:
+    grown, computed = of_flow()
+    a = dk.tensor(A, requires_grad=True)
+    np.testing.assert_allclose(dk.autograd.grad(grown(a, a, by=-1.0).sum(), [a])[0].numpy(), -np.exp(A) * (1 + A))
+    assert "rule" in computed
+
+
+@pytest.mark.parametrize(("reads", "changed"), [(("a",), "a"), (("y",), "y"), (("b",), "a"), (("a",), "y")])
+def test_what_cotangents_depend_on_must_not_be_changed(reads: tuple[str, ...], changed: str) -> None:
+    grown, _ = of_flow(reads)
+    a, b = (dk.tensor(x, requires_grad=True) for x in (A, B))
+    y = grown(a, b)
+    z = y.sum()
+    with dk.no_grad():
+        {"a": a, "y": y.detach()}[changed].add_(1.0)
+    if changed in reads:
+        with pytest.raises(dk.errors.InplaceError, match="backward of GrownBackward"):
+            z.backward()
+    else:
+        z.backward()
+
+
 def test_hooks_of_saved_tensors_have_the_rules_compute() -> None:
     torch = pytest.importorskip("torch")
     grown, computed = declare()
@@ -229,7 +294,7 @@ def test_an_operation_is_pickled_with_its_kernels() -> None:
 
     doubled.def_kernel("numpy", doubled_numpy)
     state = dk.tensor_protocol.operation(doubled).packed_state()
-    assert state["kernels"] == {"numpy": (doubled_numpy, None, ())}
+    assert state["kernels"] == {"numpy": (doubled_numpy, None, (), None, ())}
 
 
 def stretched_gradients(g: Any, x: Any) -> Any:

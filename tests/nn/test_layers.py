@@ -336,6 +336,12 @@ def test_batch_norm_under_transformations() -> None:
     np.testing.assert_allclose(y[1].detach().numpy(), layer(batches[1]).detach().numpy())
 
 
+@pytest.mark.parametrize("layer", [nn.Dropout(0.0), nn.Dropout(0.5).eval(), nn.Dropout2d(0.5).eval()])
+def test_dropout_that_replaces_nothing_gives_what_it_is_given(layer: Any) -> None:
+    x = dk.ones((1, 2, 2, 2))
+    assert layer(x) is x
+
+
 def test_dropout_is_for_training() -> None:
     layer = nn.Dropout(0.5)
     x = dk.ones(100)

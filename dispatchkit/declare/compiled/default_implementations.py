@@ -228,11 +228,14 @@ def _text_by_place(operation: DeclaredOperation, places: Sequence[str], finalize
         compute += ["    _r = _kernel(_a0)"]
     elsewhere = [f"return _general({passed})"]
     whole = len(places) == len(signature) and not by_name
-    if "array" not in places and (not rest or parameters.leading or whole):
+    if "array" not in places:
         arrays = [a for a, place in zip(raw, places, strict=True) if place == "tensor"]
-        several = [f"_xp = _same_library({', '.join(arrays)})", "if _xp is None:", f"    {elsewhere[0]}"]
-        elsewhere = several
-        if len(arrays) == 1:
+        search, several = f"_same_library({', '.join(arrays)})", ["if _xp is None:", f"    {elsewhere[0]}"]
+        if rest and not (parameters.leading or whole):
+            # Other arguments may hold arrays, too: those that are left out here, and members of lists.
+            search = f"_are_plain(_rest, _keywords) and {search} or None"
+        elsewhere = [f"_xp = {search}", *several]
+        if len(arrays) == 1 and "_are_plain" not in search:
             elsewhere = [f"_xp = _namespace_of({arrays[0]})"]
         run = f"    _r = (_by_library.get(_xp) or _on(_xp))({', '.join([*raw, *rest])})"
         compute = ["if _xp is None:", *indent(compute), "else:", run]
@@ -305,6 +308,11 @@ def _general(operation: DeclaredOperation, finalizes: bool, *, sequence: bool = 
     )
 
 
+def _are_plain(args: Sequence[Any], kwargs: Mapping[str, Any]) -> bool:
+    """Return whether arguments hold neither arrays nor tensors."""
+    return PLAIN.issuperset(map(type, args)) and (not kwargs or PLAIN.issuperset(map(type, kwargs.values())))
+
+
 def _any_tracked(tensors: Sequence[Storage]) -> bool:
     for t in tensors:
         if t._node is not None:
@@ -374,6 +382,7 @@ NAMES: Mapping[str, Any] = {
     "_ARRAY": frozenset({np.ndarray}),
     "_PLAIN": PLAIN,
     "_any_tracked": _any_tracked,
+    "_are_plain": _are_plain,
     "_check_numbers": check_numbers,
     "_is_held": is_held,
     "_is_inexact": is_inexact,

@@ -101,13 +101,24 @@ if _live and _is_asked(_operation):
 if <apart>:
     return _rest(<given>)
 <?flows>_tracked = False
+<?kept>_plain = <numpy>
 <find>
-<?flows>if _foreign or _tracked:
+<?flows>if _plain and (_foreign or _tracked):
 <?flows>    if _tracked and _is_grad_enabled():
 <?flows>        _y = _by_kernel(_cls, <leaves>, <args>, <keywords>)
 <?flows>        if _y is not NotImplemented:
 <?flows>            return _y
-<?flows>    return _rest(<given>)
+<?flows>    _plain = False
+<?kept>if not _plain:
+<?kept>    <gather>
+<?kept>    try:
+<?kept>        _first = _operation.decisions[<key>]
+<?kept>    except KeyError:
+<?kept>        return _rest(<given>)
+<?kept>    _result = _first(<passed>)
+<?kept>    if _result is NotImplemented or _result is None:
+<?kept>        return _continue_chain(_operation, _first, <arguments>, _result)
+<?kept>    return _result
 <compute>
 """
 CHECK = "    _check_numbers(_operation, _r, None)"
@@ -290,6 +301,8 @@ def _leading(operation: DeclaredOperation, spelled: SpelledOut) -> list[str]:
         flows, same, share = f"{first}._node is not None", "_r is _array", f"_note_view(_y, {first})"
         if operation.composite:
             fits += [f"{first}._node is None", *map(spelled.untracked_condition, others)]
+        elif has_own_flow(operation):
+            fits += [f"{first}._node is None"]
         elif operation.differentiable:
             node = [*spelled.gather_lines(), f"_y._node = _record(_r, {first}, _args, _unknown)"]
             record = [f"if {flows}:", *indent(node)]
@@ -333,11 +346,15 @@ def _several(operation: DeclaredOperation, spelled: SpelledOut, *, returns_itsel
     """Return the text of a function of several arrays, or of none, with parameters, outside the graph."""
     rest = f"return _rest({spelled.given})"
     arrays = [p for p in spelled.parameters if p.name in spelled.forms]
-    flows = has_own_flow(operation) and set(spelled.forms.values()) == {Form.ONE} and operation.kind is not kinds.random
-    tracked = ""
+    # Each array decides by its type alone, so that who answered is found without asking what holds several.
+    kept = set(spelled.forms.values()) == {Form.ONE} and not spelled.spread and operation.kind is not kinds.random
+    flows = kept and has_own_flow(operation)
+    tracked, numpy, not_plain = "", "not _foreign", rest
+    if kept:
+        not_plain = "_plain = False"
     if flows:
-        tracked = "_tracked = True"
-    apart = ["_unknown", *([] if flows else ["_foreign"]), *([] if spelled.spread else ["_star"])]
+        tracked, numpy = "_tracked = True", "True"
+    apart = ["_unknown", *([] if kept else ["_foreign"]), *([] if spelled.spread else ["_star"])]
     if operation.kind is kinds.random:
         apart += ["_drawer() is not None"]
     apart += [f"{name} is not _MISSING" for name in AROUND if name in spelled.named]
@@ -368,8 +385,14 @@ def _several(operation: DeclaredOperation, spelled: SpelledOut, *, returns_itsel
         find=[
             line
             for p in spelled.parameters
-            for line in (*spelled.either(p, rest), *spelled.looked_at(p, rest, tracked))
+            for line in (*spelled.either(p, rest), *spelled.looked_at(p, rest, not_plain, tracked))
         ],
+        kept=kept,
+        numpy=numpy,
+        gather=spelled.gather_lines(),
+        key=tuple_of([f"type({spelled.leaf(p)})" for p in arrays]),
+        passed=f"{value}, *_args, **_unknown",
+        arguments=f"({value}, *_args), _unknown",
         flows=flows,
         leaves=tuple_of([spelled.leaf(p) for p in arrays]),
         args=tuple_of([spelled.leaf(p) for p in spelled.parameters if p.kind is not NAMED]),

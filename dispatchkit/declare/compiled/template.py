@@ -330,13 +330,14 @@ class SpelledOut:
             return value
         return f"_default_{p.name} if {value} is _MISSING else {value}"
 
-    def looked_at(self, p: Parameter, otherwise: str, tracked: str = "") -> Iterator[str]:
+    def looked_at(self, p: Parameter, otherwise: str, not_plain: str, tracked: str = "") -> Iterator[str]:
         """Yield the lines that look at an argument, and take the raw array out of a plain tensor.
 
         Parameters
         ----------
         p : its parameter
-        otherwise : what is done where it is anything else
+        otherwise : what is done where an argument that is no array may hold some
+        not_plain : what is done where one for an array is anything else
         tracked : what is done where it is in the graph; by default the same
         """
         value, array = self.value_of(p), f"_array_{p.name}"
@@ -352,7 +353,7 @@ class SpelledOut:
             yield f"    elif type(_one) in _passed_{p.name}:"
             yield f"        {array}.append(_one)"
             yield "    else:"
-            yield f"        {otherwise}"
+            yield f"        {not_plain}"
         else:
             listed = f" and (_type is not list or _are_numbers(map(type, {value})))"
             yield f"_type = type({value})"
@@ -367,7 +368,7 @@ class SpelledOut:
                 yield f"elif {value} is _MISSING:"
                 yield f"    {array} = _default_{p.name}"
             yield "else:"
-            yield f"    {otherwise}"
+            yield f"    {not_plain}"
 
     def untracked_condition(self, p: Parameter) -> str:
         """Return the condition that an argument holds no tensors."""

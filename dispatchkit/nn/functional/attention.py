@@ -5,13 +5,15 @@ from __future__ import annotations
 from math import prod, sqrt
 from typing import Any
 
+from dispatchkit.backends.arrays import computes_alone
 from dispatchkit.backends.numpy import numpy_namespace
 from dispatchkit.declare.namespace import tensor_namespace
 from dispatchkit.declare.samples import draw, sample
 from dispatchkit.declare.wrapping import holds
 from dispatchkit.func.checkpointing import checkpoint
 from dispatchkit.graph.storage import Storage
-from dispatchkit.nn.functional.shared import called, expect, function, real_numbers
+from dispatchkit.nn.functional.attention_numpy import attention_flow
+from dispatchkit.nn.functional.shared import called, expect, function, real_numbers, result_of
 from dispatchkit.ops.random.generator import Generator
 from dispatchkit.ops.reductions.softmaxes import softmax
 from dispatchkit.ops.shared import Named, floating, shape_of
@@ -171,7 +173,8 @@ def scaled_dot_product_attention(
             weights = called(xp, softmax, xp.where(earlier, scores, -float("inf")), axis=-1)
         else:
             weights = _weights(xp, scores, mask)
-        weights = dropped(xp, scaled_dot_product_attention, weights, dropout_p, dropout_p != 0, generator)
+        if dropout_p != 0:
+            weights = dropped(xp, scaled_dot_product_attention, weights, dropout_p, True, generator)
         return xp.matmul(weights, value)
 
     # What is drawn from a generator of the caller's cannot be drawn again.
@@ -185,6 +188,21 @@ def scaled_dot_product_attention(
         rows = slice(first, first + step)
         blocks.append(again(query[..., rows, :], key, value, _rows_of(attn_mask, rows), first))
     return xp.concat(blocks, axis=-2)
+
+
+def attention_numpy_flow(
+    query, key, value, /, attn_mask=None, dropout_p=0.0, is_causal=False, *, scale=None, generator=None
+):
+    if dropout_p or not computes_alone("numpy"):
+        return NotImplemented
+    return attention_flow(query, key, value, attn_mask, is_causal, scale, MOST)
+
+
+@scaled_dot_product_attention.def_kernel("numpy", flow=attention_numpy_flow, reads=("query", "key", "value", "y"))
+def attention_numpy(
+    query, key, value, /, attn_mask=None, dropout_p=0.0, is_causal=False, *, scale=None, generator=None
+):
+    return result_of(attention_numpy_flow(query, key, value, attn_mask, dropout_p, is_causal, scale=scale))
 
 
 def _factor_of_scores(query: Any, scale: Any) -> Any:

@@ -7,8 +7,9 @@ from math import prod
 from typing import Any, TypeAlias
 
 from dispatchkit.declare.samples import draw, sample
+from dispatchkit.nn.functional.normalization_numpy import layer_norm_flow
 from dispatchkit.nn.functional.rows import rows_of
-from dispatchkit.nn.functional.shared import broadcasts, called, expect, function, real_numbers
+from dispatchkit.nn.functional.shared import broadcasts, called, expect, function, real_numbers, result_of
 from dispatchkit.ops.shared import Axis, Named, floating, integer, normal_axes, shape_of
 from dispatchkit.protocol.kinds import kinds
 from dispatchkit.tensor import Tensor
@@ -224,6 +225,15 @@ def layer_norm(
     """
     axes = _last_axes(layer_norm, x, normalized_shape, weight=weight, bias=bias)
     return called(xp, standardize, x, weight, bias, axis=axes, eps=eps)
+
+
+def layer_norm_numpy_flow(x, /, normalized_shape, weight=None, bias=None, eps=1e-5):
+    return layer_norm_flow(x, normalized_shape, weight, bias, eps)
+
+
+@layer_norm.def_kernel("numpy", flow=layer_norm_numpy_flow, reads=("x", "weight"))
+def layer_norm_numpy(x, /, normalized_shape, weight=None, bias=None, eps=1e-5):
+    return result_of(layer_norm_flow(x, normalized_shape, weight, bias, eps))
 
 
 def _last_axes(op: Named, x: Any, normalized_shape: Lengths, **parameters: Any) -> tuple[int, ...]:

@@ -9,7 +9,7 @@ import numpy as np
 from dispatchkit.declare.samples import draw, sample
 from dispatchkit.nn.functional.affine import linear
 from dispatchkit.nn.functional.rows import DTYPES
-from dispatchkit.nn.functional.shared import called, expect, function, real_numbers
+from dispatchkit.nn.functional.shared import called, expect, function, real_numbers, result_of
 from dispatchkit.ops.elementwise.exponential import sigmoid
 from dispatchkit.ops.manipulation.splitting import chunk
 from dispatchkit.ops.shared import Named, shape_of
@@ -141,52 +141,75 @@ def _of_weight(g: Any, h: Any) -> Any:
     return g.reshape(-1, g.shape[-1]).T @ h.reshape(-1, h.shape[-1])
 
 
-def lstm_gradients(g, y, x, weight, h, c, bias):
-    if not _all_alike(x, weight, h, c, bias, *g):
-        return NotImplemented
-    (of_outputs, of_c), outputs, n = g, y[0], weight.shape[1]
-    before = _before(h, outputs)
-    gates = _gates(x, weight.T, before, bias)
-    i, f, o = (_logistic(gates[..., place * n : (place + 1) * n]) for place in (0, 1, 3))
-    new = np.tanh(gates[..., 2 * n : 3 * n])
-    kept = np.empty_like(f)
-    memory, last = i * new, c
-    for t, of_step in enumerate(memory):
-        kept[t] = last
-        of_step += f[t] * last
-        last = of_step
-    bounded = np.tanh(memory)
-    # What the cotangents of the memory, and of the output, are multiplied by.
-    by_memory = np.concatenate([new * i * (1 - i), kept * f * (1 - f), i * (1 - new * new)], axis=-1)
-    by_output, through = bounded * o * (1 - o), o * (1 - bounded * bounded)
-    of_x, of_h = np.empty_like(gates), np.zeros_like(h)
-    for t in reversed(range(len(x))):
-        of_h = of_h + of_outputs[t]
-        of_c = of_c + of_h * through[t]
-        of_step = of_x[t]
-        np.multiply(by_memory[t].reshape(-1, 3, n), of_c[:, None], out=of_step[:, : 3 * n].reshape(-1, 3, n))
-        np.multiply(of_h, by_output[t], out=of_step[:, 3 * n :])
-        of_h, of_c = of_step @ weight, of_c * f[t]
-    of_bias = None
-    if bias is not None:
-        of_bias = of_x.sum(axis=(0, 1))
-    return of_x, _of_weight(of_x, before), of_h, of_c, of_bias, None, None
-
-
-@lstm.def_kernel("numpy", gradients=lstm_gradients)
-def lstm_numpy(x, weight, h, c, /, bias=None, weight_ih=None, bias_ih=None):
+def lstm_numpy_flow(x, weight, h, c, /, bias=None, weight_ih=None, bias_ih=None):
     if weight_ih is not None or bias_ih is not None or not _all_alike(x, weight, h, c, bias):
         return NotImplemented
     _check(lstm, 4, x, weight, bias, h=h, c=c)
-    n, transposed = weight.shape[1], np.ascontiguousarray(weight.T)
-    outputs = np.empty((*x.shape[:2], n), x.dtype)
-    for t, of_input in enumerate(x):
-        gates = _gates(of_input, transposed, h, bias)
-        new, gates[:, 2 * n : 3 * n] = np.tanh(gates[:, 2 * n : 3 * n]), 0
-        shares = _logistic(gates)
-        c = shares[:, n : 2 * n] * c + shares[:, :n] * new
-        h = np.multiply(shares[:, 3 * n :], np.tanh(c), out=outputs[t])
-    return outputs, c
+    shares, memory, bounded, outputs = _lstm_steps(x, weight, h, c, bias)
+
+    def pull(g, wanted):
+        return *_lstm_cotangents(g, weight, h, c, shares, memory, bounded, outputs, bias is not None), None, None
+
+    return (outputs, memory[-1].copy()), pull
+
+
+@lstm.def_kernel("numpy", flow=lstm_numpy_flow, reads=("weight", "h", "c", "y"))
+def lstm_numpy(x, weight, h, c, /, bias=None, weight_ih=None, bias_ih=None):
+    return result_of(lstm_numpy_flow(x, weight, h, c, bias, weight_ih, bias_ih))
+
+
+def _lstm_steps(x: Any, weight: Any, h: Any, c: Any, bias: Any) -> Any:
+    """Return the gates of all steps, as shares and new values; what is kept, its hyperbolic tangent, and the outputs.
+
+    The logistic function of a gate is ``tanh(gate / 2) / 2 + 1 / 2``, so that one call computes all four.
+    """
+    n, steps = weight.shape[1], len(x)
+    factor = np.full(4 * n, 0.5, x.dtype)
+    factor[2 * n : 3 * n] = 1
+    offset = 1 - factor
+    transposed = np.ascontiguousarray(weight.T) * factor
+    shares, memory, outputs = np.empty(x.shape, x.dtype), *np.empty((2, steps, *h.shape), x.dtype)
+    bounded, added = np.empty_like(memory), np.empty_like(h)
+    of_inputs = x if bias is None else x + bias
+    of_inputs = of_inputs * factor
+    for t, of_input in enumerate(of_inputs):
+        gates, kept, h_after = shares[t], memory[t], outputs[t]
+        np.dot(h, transposed, out=gates)
+        gates += of_input
+        np.tanh(gates, out=gates)
+        gates *= factor
+        gates += offset
+        np.multiply(gates[:, n : 2 * n], c, out=kept)
+        kept += np.multiply(gates[:, :n], gates[:, 2 * n : 3 * n], out=added)
+        np.tanh(kept, out=bounded[t])
+        h = np.multiply(gates[:, 3 * n :], bounded[t], out=h_after)
+        c = kept
+    return shares, memory, bounded, outputs
+
+
+def _lstm_cotangents(
+    g: Any, weight: Any, h: Any, c: Any, shares: Any, memory: Any, bounded: Any, outputs: Any, biased: bool
+) -> tuple[Any, ...]:
+    """Return the cotangents of what inputs give to the gates, of the weight, of both states and of the bias."""
+    (of_outputs, of_c), n = g, weight.shape[1]
+    i, f, new, o = (shares[..., place * n : (place + 1) * n] for place in range(4))
+    # What the cotangents of the memory, and of the output, are multiplied by.
+    by_memory = np.concatenate([new * i * (1 - i), _before(c, memory) * f * (1 - f), i * (1 - new * new)], axis=-1)
+    by_output, through = bounded * o * (1 - o), o * (1 - bounded * bounded)
+    of_x, of_h = np.empty_like(shares), np.zeros_like(h)
+    parts, by_memory = of_x.reshape(*memory.shape[:2], 4, n), by_memory.reshape(*memory.shape[:2], 3, n)
+    of_c, change = of_c.copy(), np.empty_like(h)
+    for t in reversed(range(len(of_x))):
+        of_h += of_outputs[t]
+        of_c += np.multiply(of_h, through[t], out=change)
+        np.multiply(by_memory[t], of_c[:, None], out=parts[t, :, :3])
+        np.multiply(of_h, by_output[t], out=parts[t, :, 3])
+        np.dot(of_x[t], weight, out=of_h)
+        of_c *= f[t]
+    of_bias = None
+    if biased:
+        of_bias = of_x.sum(axis=(0, 1))
+    return of_x, _of_weight(of_x, _before(h, outputs)), of_h, of_c, of_bias
 
 
 @function(

@@ -85,7 +85,7 @@ class Rows(NamedTuple):
             if biases is not None:
                 mean += biases[part]
             target = result_rows[part]
-            for block in _steps(len(block_rows), BLOCK // block_rows.shape[1]):
+            for block in steps(len(block_rows), BLOCK // block_rows.shape[1]):
                 out = _scale(block_rows[block], factor[block], both, scratch, target[block])
                 out += _spread(mean[block], 1, both, scratch)
         return y
@@ -126,7 +126,7 @@ class Rows(NamedTuple):
             offset = slope * mean - factor * moved
             if weights is not None:
                 factor *= weights[part]
-            for block in _steps(len(block_rows), BLOCK // length):
+            for block in steps(len(block_rows), BLOCK // length):
                 out = _scale(of_g[block], factor[block], both, scratch[0], target[block])
                 share = scratch[1, : out.size].reshape(out.shape)
                 out -= _scale(block_rows[block], slope[block], plain, scratch[0], share)
@@ -171,11 +171,11 @@ class Rows(NamedTuple):
         """Yield the rows as many at a time as stay in the cache, those that share a mean together."""
         count = prod(self.lead)
         if 0 in self.shared:
-            return _steps(count, count)
+            return steps(count, count)
         together = 1
         if self.shared:
             together = count // self.lead[0]
-        return _steps(count, BLOCK // prod(self.tail) // together * together or together)
+        return steps(count, BLOCK // prod(self.tail) // together * together or together)
 
     def _mean_of_rows(self, of_row: Any) -> Any:
         """Return the mean of a number of each row over the rows of a part that share it."""
@@ -210,7 +210,8 @@ class Rows(NamedTuple):
         return mean, square, variance
 
 
-def _steps(count: int, step: int) -> Iterator[slice]:
+def steps(count: int, step: int) -> Iterator[slice]:
+    """Yield slices of as many rows, of so many in all."""
     return (slice(start, start + step) for start in range(0, count, max(step, 1)))
 
 

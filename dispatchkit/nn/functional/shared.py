@@ -116,6 +116,13 @@ def called(xp: Any, op: Any, /, *args: Any, **kwargs: Any) -> Any:
     return tensor_protocol.operation(op).compute(xp, *args, **kwargs)
 
 
+def result_of(answer: Any) -> Any:
+    """Return the result alone of what gives it with what takes cotangents back, or NotImplemented."""
+    if answer is NotImplemented:
+        return answer
+    return answer[0]
+
+
 def real_floats(xp: Any, op: Named, x: Any, parameter: str = "x") -> Any:
     """Return an argument as floating-point numbers: integers and booleans in double precision.
 

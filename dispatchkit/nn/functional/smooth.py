@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from typing import Any, Literal
 
+from dispatchkit.backends.arrays import computes_alone
 from dispatchkit.declare.samples import draw, sample
 from dispatchkit.nn.functional import smooth_numpy
 from dispatchkit.nn.functional.shared import activation, called, function, real_floats
@@ -20,6 +21,8 @@ ROOT = math.sqrt(2 / math.pi)
 CUBIC = 0.044715
 # From here on the hyperbolic tangents below are 1 and the normal density is 0 in double precision.
 SATURATED = 40.0
+# Elements from which on a derivative is computed with the value.
+FEWEST = 1 << 12
 
 
 @activation(
@@ -57,8 +60,6 @@ def gelu(xp: Any, x: Tensor, /, *, approximate: Approximation = "none") -> Tenso
     x = real_floats(xp, gelu, x)
     if approximate == "tanh":
         return 0.5 * x * (1.0 + xp.tanh(_argument(xp, x)))
-    if _exact_single(approximate, x):
-        return smooth_numpy.gelu(x)
     return x * _normal(xp, x, approximate)
 
 
@@ -81,6 +82,21 @@ def gelu_vjp(xp, g, x, approximate):
     if _exact_single(approximate, x, g):
         return smooth_numpy.gelu_slope(g, x)
     return g * gelu_partial(xp, x, approximate)
+
+
+def gelu_numpy_flow(x, /, *, approximate="none"):
+    # Of few elements the formula takes as long.
+    if not _exact_single(approximate, x) or x.size < FEWEST or not computes_alone("numpy"):
+        return NotImplemented
+    y, slope = smooth_numpy.gelu_and_slope(x)
+    return y, lambda g, wanted: (g[0] * slope,)
+
+
+@gelu.def_kernel("numpy", flow=gelu_numpy_flow)
+def gelu_numpy(x, /, *, approximate="none"):
+    if _exact_single(approximate, x):
+        return smooth_numpy.gelu(x)
+    return NotImplemented
 
 
 def _exact_single(approximate: str, *arrays: Any) -> bool:

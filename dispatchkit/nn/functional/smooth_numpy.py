@@ -62,14 +62,21 @@ def _in_blocks(compute: Callable[..., None], *arrays: Any) -> Any:
     compute : takes blocks of the arrays, one for the result, and two to write to in between
     arrays : of one shape
     """
-    y = np.empty(arrays[0].shape, SINGLE)
-    flat = [x.reshape(-1) for x in (*arrays, y)]
-    scratch = np.empty((2, min(BLOCK, y.size)), SINGLE)
+    (y,) = _results_in_blocks(compute, 1, *arrays)
+    return y
+
+
+def _results_in_blocks(compute: Callable[..., None], count: int, *arrays: Any) -> list[Any]:
+    """Return what a function writes for one block after another, so many arrays, as `_in_blocks` does."""
+    results = [np.empty(arrays[0].shape, SINGLE) for _ in range(count)]
+    flat = [x.reshape(-1) for x in (*arrays, *results)]
+    size = flat[0].size
+    scratch = np.empty((2, min(BLOCK, size)), SINGLE)
     with np.errstate(over="ignore", under="ignore"):
-        for start in range(0, y.size, BLOCK):
+        for start in range(0, size, BLOCK):
             blocks = [x[start : start + BLOCK] for x in flat]
             compute(*blocks, *scratch[:, : blocks[0].size])
-    return y
+    return results
 
 
 def _distances(x: Any, a: Any) -> bool:
@@ -115,6 +122,36 @@ def gelu(x: Any) -> Any:
     return _in_blocks(compute, x)
 
 
+def gelu_and_slope(x: Any) -> list[Any]:
+    """Return `gelu`, and its derivative, which takes few passes more where what lies beyond is known."""
+
+    def compute(x: Any, y: Any, slope: Any, a: Any, t: Any) -> None:
+        far = _distances(x, a)
+        _ratio(a, OF_VALUE, t, y)
+        _density(a, t)
+        y *= t
+        t *= a
+        np.multiply(t, DENSITY, out=slope)
+        slope -= y
+        slope += HALF
+        _give_signs(x, slope, t)
+        slope += HALF
+        a *= y
+        np.maximum(x, 0, out=y)
+        y -= a
+        if far:
+            y[np.isneginf(x)] = np.nan
+
+    return _results_in_blocks(compute, 2, x)
+
+
+def _give_signs(x: Any, y: Any, scratch: Any) -> None:
+    """Change the signs of numbers where those of others are negative."""
+    signs, bits = scratch.view(np.int32), y.view(np.int32)
+    np.bitwise_and(x.view(np.int32), SIGN, out=signs)
+    bits ^= signs
+
+
 def gelu_slope(g: Any, x: Any) -> Any:
     """Return `g` times the derivative of `gelu`, whose distance from a half changes its sign with `x`."""
 
@@ -126,9 +163,7 @@ def gelu_slope(g: Any, x: Any) -> Any:
         _density(a, t)
         y *= t
         np.subtract(HALF, y, out=y)
-        signs, bits = t.view(np.int32), y.view(np.int32)
-        np.bitwise_and(x.view(np.int32), SIGN, out=signs)
-        bits ^= signs
+        _give_signs(x, y, t)
         y += HALF
         y *= g
 

@@ -71,3 +71,15 @@ def test_any_shape_and_layout_is_computed_in_blocks(
     found = function(dk.asarray(x))
     assert taken == ([x.shape] if dk.nn.get_engine() == "numpy" else [])  # Numba has a loop of its own
     np.testing.assert_allclose(found.numpy(), function(dk.asarray(x.astype("float64"))).numpy(), rtol=1e-5, atol=1e-6)
+
+
+def test_a_derivative_that_comes_with_the_value_is_that_of_the_formula() -> None:
+    x = np.linspace(-8, 8, 5000, dtype="float32").reshape(50, 100)
+    leaf = dk.tensor(x, requires_grad=True)
+    functional.gelu(leaf).sum().backward()
+    wanted = dk.tensor(x.astype("float64"), requires_grad=True)
+    functional.gelu(wanted).sum().backward()
+    assert leaf.grad is not None
+    assert wanted.grad is not None
+    assert leaf.grad.dtype == dk.float32
+    np.testing.assert_allclose(leaf.grad.numpy(), wanted.grad.numpy(), rtol=0, atol=1e-6)

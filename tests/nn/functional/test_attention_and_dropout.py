@@ -40,6 +40,32 @@ def test_masked_attention_is_pytorchs() -> None:
         )
 
 
+@pytest.mark.parametrize("parameters", [{}, {"is_causal": True}, {"attn_mask": MASK}])
+def test_scores_may_be_large(parameters: dict[str, Any]) -> None:
+    torch = pytest.importorskip("torch")
+
+    def options(library: Any) -> dict[str, Any]:
+        return {name: library.tensor(x) if isinstance(x, np.ndarray) else x for name, x in parameters.items()}
+
+    agree_with_torch(
+        lambda *a: F.scaled_dot_product_attention(*a, **options(dk)),
+        lambda *a: torch.nn.functional.scaled_dot_product_attention(*a, **options(torch)),
+        *(30 * x for x in ARRAYS[:2]),
+        ARRAYS[2],
+    )
+
+
+def test_scores_are_computed_once_where_they_are_held() -> None:
+    leaves = [dk.tensor(x, requires_grad=True) for x in ARRAYS]
+    y = F.scaled_dot_product_attention(*leaves)
+    assert y.grad_fn is not None
+    assert y.grad_fn.name == "ScaledDotProductAttentionBackward"
+    with dk.no_grad():
+        y.detach().add_(1.0)
+    with pytest.raises(dk.errors.InplaceError, match="backward of ScaledDotProductAttentionBackward"):
+        y.sum().backward()
+
+
 def test_attention_is_its_formula() -> None:
     q, k, v = ARRAYS
     scores = np.where(MASK, q @ k.swapaxes(-1, -2) / np.sqrt(5), -np.inf)

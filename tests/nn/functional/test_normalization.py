@@ -12,7 +12,7 @@ import pytest
 
 import dispatchkit as dk
 from dispatchkit.nn import functional as F  # noqa: N812  # as everybody calls it
-from dispatchkit.nn.functional import normalization, rows
+from dispatchkit.nn.functional import normalization, normalization_numpy, rows
 from dispatchkit.nn.functional.rows import Rows
 from tests.nn.functional.support import agree_with_torch, drawn, gradients, torch_functional
 
@@ -233,6 +233,20 @@ def test_rows_are_standardized_in_blocks_as_the_formula_says(
     monkeypatch.delattr(Rows, "standardized")
     with pytest.raises(AttributeError, match="standardized"):
         F.standardize(*map(dk.asarray, arrays), axis=axis)
+
+
+@pytest.mark.parametrize(("dtype", "tolerance"), [("float32", 1e-5), ("float64", 1e-13)])
+@pytest.mark.parametrize("count", [0, 1, 2])
+def test_layers_are_standardized_in_blocks_as_the_formula_says(
+    count: int, dtype: str, tolerance: float, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(normalization_numpy, "BLOCK", 24)
+    arrays = [x.astype(dtype) for x in (drawn(5, 3, 2, 4) + 1, drawn(2, 4, seed=1), drawn(2, 4, seed=2))[: count + 1]]
+    y, found = gradients(lambda x, *p: F.layer_norm(x, (2, 4), *p), arrays)
+    wanted, others = gradients(lambda x, *p: F.standardize(x, *p, axis=(2, 3)), arrays)
+    for one, other in zip([y, *found], [wanted, *others], strict=True):
+        assert one.dtype == dtype
+        npt.assert_allclose(one, other, rtol=0, atol=tolerance * max(1.0, float(np.abs(other).max())))
 
 
 @pytest.mark.parametrize("dtype", ["float32", "float64"])

@@ -109,17 +109,55 @@ def last_output(library: Any, layer: str) -> Any:
     return Net()
 
 
-def over_pytorch(make: Callable[[Any, Any], Any], shape: tuple[int, ...], batch: int) -> tuple[Side, Side]:
-    """Return the steps of both libraries on PyTorch's arrays, in single precision as such networks are trained."""
+def attending(library: Any, _: Any) -> Any:
+    """Give a module of one layer of an encoder, which classifies sequences by their last output."""
+
+    class Net(library.nn.Module):  # type: ignore[misc]  # of either library
+        def __init__(self) -> None:
+            super().__init__()
+            self.layer = library.nn.TransformerEncoderLayer(64, 4, 128, 0.0, activation="gelu", batch_first=True)
+            self.head = library.nn.Linear(64, 10)
+
+        def forward(self, x: Any) -> Any:
+            return self.head(self.layer(x)[:, -1])
+
+    return Net()
+
+
+def last_state(library: Any, cell: str) -> Any:
+    """Give a module that classifies by the state of a cell after a step."""
+
+    class Net(library.nn.Module):  # type: ignore[misc]  # of either library
+        def __init__(self) -> None:
+            super().__init__()
+            self.layer, self.head = getattr(library.nn, cell)(64, 64), library.nn.Linear(64, 10)
+
+        def forward(self, x: Any) -> Any:
+            h = self.layer(x)
+            if cell == "LSTMCell":
+                h = h[0]
+            return self.head(h)
+
+    return Net()
+
+
+def in_single(
+    make: Callable[[Any, Any], Any], shape: tuple[int, ...], batch: int, *, of_numpy: bool = False
+) -> tuple[Side, Side]:
+    """Return the steps of both libraries in single precision, as such networks are trained.
+
+    Those of this library are on PyTorch's arrays, or on NumPy's.
+    """
     torch = pytorch()
     rng = np.random.default_rng(0)
     x, target = torch.tensor(rng.standard_normal(shape)).float(), torch.tensor(rng.integers(10, size=batch))
     theirs = make(torch, torch.relu).float()
-    ours = make(dk, dk.relu).to(like=dk.asarray(x)).float()
+    held = [dk.asarray(array.numpy() if of_numpy else array) for array in (x, target)]
+    ours = make(dk, dk.relu).to(like=held[0]).float()
     for p, q in zip(ours.parameters(), theirs.parameters(), strict=True):
-        q.data.copy_(p.detach().array)
+        q.data.copy_(torch.asarray(p.detach().array))
     sides = []
-    for library, net, data in ((dk, ours, (dk.asarray(x), dk.asarray(target))), (torch, theirs, (x, target))):
+    for library, net, data in ((dk, ours, held), (torch, theirs, [x, target])):
         optimiser = library.optim.Adam(net.parameters(), lr=0.0)  # the same step each time
         step = stepping(net, optimiser, library.nn.functional.cross_entropy, *data)
         sides.append(Side("step()", {"step": lambda step=step: round(step()[0].item(), 4)}))
@@ -127,7 +165,7 @@ def over_pytorch(make: Callable[[Any, Any], Any], shape: tuple[int, ...], batch:
 
 
 def of_recurrent(layer: str) -> Row:
-    build = partial(over_pytorch, lambda library, _: last_output(library, layer), (32, 16, 64), 16)
+    build = partial(in_single, lambda library, _: last_output(library, layer), (32, 16, 64), 16)
     return Row("layers", f"{layer} step 32×16×64 over PyTorch's arrays", "PyTorch", 1.3, build)
 
 
@@ -135,8 +173,20 @@ def of_layers(work: str, layers: Callable[..., list[Any]], shape: tuple[int, ...
     def make(library: Any, relu: Any) -> Any:
         return network(library, relu, layers(library.nn, *sizes))
 
-    build = partial(over_pytorch, make, shape, shape[0])
+    build = partial(in_single, make, shape, shape[0])
     return Row("layers", f"{work} over PyTorch's arrays", "PyTorch", 1.3, build)
+
+
+def of_one(work: str, make: Callable[[Any, Any], Any], shape: tuple[int, ...], *, of_numpy: bool) -> Row:
+    arrays = "PyTorch's"
+    if of_numpy:
+        arrays = "NumPy's"
+    build = partial(in_single, make, shape, shape[0], of_numpy=of_numpy)
+    return Row("layers", f"{work} over {arrays} arrays", "PyTorch", 1.3, build)
+
+
+def of_cell(cell: str, *, of_numpy: bool) -> Row:
+    return of_one(f"{cell} step 16×64", lambda library, _: last_state(library, cell), (16, 64), of_numpy=of_numpy)
 
 
 def of_perceptron(batch: int, *widths: int) -> Row:
@@ -153,4 +203,6 @@ ROWS = [
     of_layers("MLP step 32×64×32×10", perceptron, (32, 64), 64, 32, 10),
     of_layers("MLP step 64×784×256×10", perceptron, (64, 784), 784, 256, 10),
     of_layers("conv net step 64×28×28", convolutional, (64, 1, 28, 28), 28),
+    *(of_one("encoder layer step 16×32×64", attending, (16, 32, 64), of_numpy=numpy) for numpy in (True, False)),
+    *(of_cell(cell, of_numpy=numpy) for cell in ("LSTMCell", "GRUCell") for numpy in (True, False)),
 ]
