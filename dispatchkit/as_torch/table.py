@@ -229,7 +229,6 @@ INSTEAD = {
     "pad": "nn.functional.pad",
     "permute_dims": "permute",
     "power": "pow",
-    "sparse_coo_tensor": "dk.types.SparseTensor.coo",
     "sparse_csr_tensor": "dk.types.SparseTensor.csr",
     "take_along_axis": "take_along_dim",
     "unstack": "unbind",

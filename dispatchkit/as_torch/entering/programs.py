@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from dispatchkit import optim
-from dispatchkit.as_torch import distributions, stacked, utilities
+from dispatchkit.as_torch import coordinates, distributions, stacked, utilities
 from dispatchkit.as_torch.entering.entered import extend_module, of_module
 from dispatchkit.as_torch.entering.homes import enter_homes
 from dispatchkit.as_torch.files import serialization
@@ -81,6 +81,9 @@ def enter_programs() -> None:
     """Enter all of it."""
     give_further_methods()
     give_shapes_in_place()
+    coordinates.give_sparse_methods()
+    enter_module("sparse", coordinates.OF_SPARSE)
+    extend_module("", {"sparse_coo_tensor": coordinates.sparse_coo_tensor, "sparse_coo": "sparse_coo"})
     enter_module("distributions", {name: value for name, value in vars(distributions).items() if name in NAMED})
     for name, members in OF_DISTRIBUTIONS.items():
         enter_module(f"distributions.{name}", {each: getattr(distributions, each) for each in members})
