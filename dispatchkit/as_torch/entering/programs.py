@@ -10,6 +10,7 @@ import numpy as np
 
 from dispatchkit import optim
 from dispatchkit.as_torch import coordinates, distributions, stacked, utilities
+from dispatchkit.as_torch.distributions import tools
 from dispatchkit.as_torch.entering.entered import extend_module, of_module
 from dispatchkit.as_torch.entering.homes import enter_homes
 from dispatchkit.as_torch.files import serialization
@@ -21,6 +22,7 @@ from dispatchkit.as_torch.layers.constructors import constructed_as_in_pytorch
 from dispatchkit.as_torch.layers.weighted import Bilinear, DataParallel, EmbeddingBag, Softmax2d, Unflatten
 from dispatchkit.as_torch.machine import amp, limits, processes
 from dispatchkit.as_torch.machine import settings as machine
+from dispatchkit.as_torch.matrix_optimizers import Adafactor, Muon
 from dispatchkit.as_torch.methods.further_methods import give_further_methods
 from dispatchkit.as_torch.methods.reshaped import give_shapes_in_place
 from dispatchkit.as_torch.shapes import Shape
@@ -30,9 +32,15 @@ from dispatchkit.nn import utils
 # The names of distributions, and PyTorch's modules of one distribution each.
 NAMED = frozenset(name for name, value in vars(distributions).items() if isinstance(value, type))
 NAMED |= {"constraints", "transforms", "identity_transform", "kl_divergence", "register_kl"}
+NAMED |= {"biject_to", "transform_to"}
 OF_DISTRIBUTIONS = {
     "kl": ("kl_divergence", "register_kl"),
     "studentT": ("StudentT",),
+    "constraint_registry": ("biject_to", "transform_to"),
+    "relaxed_categorical": ("RelaxedOneHotCategorical",),
+    "von_mises": ("VonMises",),
+    "fishersnedecor": ("FisherSnedecor",),
+    "lowrank_multivariate_normal": ("LowRankMultivariateNormal",),
     "one_hot_categorical": ("OneHotCategorical", "OneHotCategoricalStraightThrough"),
     **{
         re.sub(r"(?<!^)(?=[A-Z])", "_", name).lower(): (name,)
@@ -87,6 +95,8 @@ def enter_programs() -> None:
     enter_module("distributions", {name: value for name, value in vars(distributions).items() if name in NAMED})
     for name, members in OF_DISTRIBUTIONS.items():
         enter_module(f"distributions.{name}", {each: getattr(distributions, each) for each in members})
+    enter_module("distributions.utils", tools.OF_UTILS)
+    enter_module("distributions.exp_family", {"ExponentialFamily": distributions.Distribution})
     precision = {name: getattr(amp, name) for name in ("autocast", "GradScaler", "custom_fwd", "custom_bwd")}
     enter_module("amp", precision)
     enter_module("cuda.amp", {**precision, "autocast": amp.autocast_of, "GradScaler": amp.scaler_of})
@@ -141,7 +151,7 @@ def _enter_layers() -> None:
         for name, value in of_module("optim").items()
         if isinstance(value, type) and issubclass(value, optim.Optimizer) and value is not optim.Optimizer
     }
-    extend_module("optim", classes)
+    extend_module("optim", {**classes, "Adafactor": Adafactor, "Muon": Muon})
 
 
 def _enter_functions(precision: dict[str, Any]) -> None:
