@@ -13,6 +13,7 @@ from dispatchkit.as_torch.table import ALONE, TRANSLATIONS, is_array
 from dispatchkit.backends.arrays import numpy_dtype
 from dispatchkit.declare.namespace import tensor_namespace as xp
 from dispatchkit.graph.storage import Storage
+from dispatchkit.ops.random.generator import source_of
 
 # Of elements.
 
@@ -393,6 +394,50 @@ def block_diag(*tensors):
     for m, end in zip(matrices, ends, strict=True):
         rows.append(xp.pad(m, ((0, 0), (end - m.shape[1], ends[-1] - end))))
     return xp.concat(rows, axis=0)
+
+
+def gcd(input, other):
+    return _of_integers(np.gcd, input, other)
+
+
+def lcm(input, other):
+    return _of_integers(np.lcm, input, other)
+
+
+def _of_integers(function, input, other):
+    """Return a function of NumPy of integers, through which no gradient flows.
+
+    Raises
+    ------
+    RuntimeError : for other numbers
+    """
+    if not xp.isdtype(xp.result_type(input, other), "integral"):
+        raise RuntimeError(f'"{function.__name__}" is not implemented for {xp.result_type(input, other)}')
+    arrays = [np.asarray(x.numpy()) if is_array(x) else x for x in (input, other)]
+    return xp.asarray(function(*arrays))
+
+
+def vander(x, N=None, increasing=False):
+    count = N
+    if count is None:
+        count = x.shape[0]
+    powers = xp.arange(count)
+    if not increasing:
+        powers = xp.flip(powers)
+    return x[..., None] ** powers
+
+
+def poisson(input, generator=None):
+    source = source_of(generator)
+    return xp.asarray(source.poisson(np.asarray(input.detach().numpy())), dtype=input.dtype)
+
+
+def unravel_index(indices, shape):
+    rest, parts = indices, []
+    for length in reversed(tuple(shape)):
+        parts.append(rest % length)
+        rest = rest // length
+    return tuple(reversed(parts))
 
 
 TRANSLATIONS.update(written_functions(globals()))

@@ -109,5 +109,30 @@ def arange(start, end=None, step=1, *, dtype=None, device=None, requires_grad=Fa
     return xp.asarray(numbers.astype(np.dtype(str(dtype))), **made)
 
 
+def range(start=0, end=None, step=1, *, dtype=None, device=None, requires_grad=False):
+    if end is None:
+        raise TypeError("range() received an invalid combination of arguments: the end is missing")
+    first, last, step = (_number(value) for value in (start, end, step))
+    if step == 0:
+        raise RuntimeError("step must be nonzero")
+    if (last - first) * step < 0:
+        raise RuntimeError("upper bound and lower bound inconsistent with step sign")
+    numbers = first + step * np.arange(math.floor((last - first) / step) + 1)
+    return xp.asarray(numbers, dtype=dtype or xp.get_default_dtype(), device=device, requires_grad=requires_grad)
+
+
+def tril_indices(row, col, offset=0, *, dtype=None, device=None):
+    return _places(np.tril(np.ones((row, col)), offset), dtype, device)
+
+
+def triu_indices(row, col, offset=0, *, dtype=None, device=None):
+    return _places(np.triu(np.ones((row, col)), offset), dtype, device)
+
+
+def _places(kept, dtype, device):
+    """Return rows and columns of what is not zero in a matrix."""
+    return xp.asarray(np.stack(np.nonzero(kept)), dtype=dtype or xp.int64, device=device)
+
+
 TRANSLATIONS.update(written_functions(globals()))
 ALONE["arange"] = TRANSLATIONS.pop("arange")

@@ -198,8 +198,8 @@ ALIASES = {
     **{f"utils.data.{name}": "utils.data" for name in ("dataloader", "dataset", "sampler")},
 }
 # PyTorch's classes of tensors by their dtypes.
-DTYPES = ("bool", "uint8", "int8", "int16", "int32", "int64", "float32", "float64")
-NAMES_OF_DTYPES = ("Bool", "Byte", "Char", "Short", "Int", "Long", "Float", "Double")
+DTYPES = ("bool", "uint8", "int8", "int16", "int32", "int64", "float16", "float32", "float64")
+NAMES_OF_DTYPES = ("Bool", "Byte", "Char", "Short", "Int", "Long", "Half", "Float", "Double")
 CLASSES = {dtype: f"{name}Tensor" for dtype, name in zip(DTYPES, NAMES_OF_DTYPES, strict=True)}
 # What to write for names that dispatchkit has and PyTorch lacks, and for those of PyTorch that it has otherwise.
 INSTEAD = {
@@ -209,7 +209,7 @@ INSTEAD = {
     **{f"linalg.{name}": name for name in ("outer", "tensordot", "trace")},
     **{f"linalg.{name}": f"dk.linalg.{name}" for name in ("cg", "matrix_transpose")},
     **{f"nn.functional.{name}": f"dk.nn.functional.{name}" for name in ("gru", "lstm", "standardize")},
-    **dict.fromkeys(("bfloat16", "float16", "half"), "float32 or float64"),
+    "bfloat16": "float32 or float64",
     **{name: f"x.{name}" for name in METHODS},
     "astype": "x.to(dtype)",
     "bitwise_invert": "bitwise_not",

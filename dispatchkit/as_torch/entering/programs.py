@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import re
 import sys
-from typing import Any
+from typing import Any, Final
 
 import numpy as np
 
 from dispatchkit import optim
-from dispatchkit.as_torch import coordinates, distributions, stacked, utilities
+from dispatchkit.as_torch import as_functions, coordinates, distributions, stacked, utilities
 from dispatchkit.as_torch.distributions import tools
 from dispatchkit.as_torch.entering.entered import extend_module, of_module
 from dispatchkit.as_torch.entering.homes import enter_homes
@@ -98,15 +98,24 @@ def enter_programs() -> None:
     enter_module("distributions.utils", tools.OF_UTILS)
     enter_module("distributions.exp_family", {"ExponentialFamily": distributions.Distribution})
     precision = {name: getattr(amp, name) for name in ("autocast", "GradScaler", "custom_fwd", "custom_bwd")}
-    enter_module("amp", precision)
+    enter_module("amp", {**precision, "is_autocast_available": amp.is_autocast_available})
+    enter_module("amp.autocast_mode", {**precision, "is_autocast_available": amp.is_autocast_available})
+    extend_module("", amp.OF_PRECISION)
     enter_module("cuda.amp", {**precision, "autocast": amp.autocast_of, "GradScaler": amp.scaler_of})
     _enter_layers()
     _enter_functions(precision)
     _enter_machine()
     for place, held in processes.modules().items():
         extend_module(place, held)
+    extend_module("", as_functions.method_functions(vars(sys.modules[HOME])))
+    extend_module("nn.functional", as_functions.functions_in_place(of_module("nn.functional")))
     enter_homes()
     hide_own_modules()
+
+
+def _annotate(the_type: Any, the_value: Any) -> Any:
+    """Return a value, of which a type is said."""
+    return the_value
 
 
 def hide_own_modules() -> None:
@@ -190,6 +199,9 @@ def _enter_machine() -> None:
             "finfo": limits.finfo,
             "iinfo": limits.iinfo,
             "Size": Shape,
+            "half": np.dtype("float16"),
+            "layout": str,
+            "memory_format": str,
             "dtype": np.dtype,
         },
     )
@@ -200,6 +212,9 @@ def _enter_machine() -> None:
     of_cuda |= dict.fromkeys(("memory_allocated", "max_memory_allocated", "memory_reserved"), machine.zero)
     extend_module("cuda", of_cuda)
     extend_module("backends.cudnn", {"benchmark": False, "deterministic": False, "enabled": False})
-    enter_module("jit", dict.fromkeys(("script", "ignore", "unused", "export", "script_if_tracing"), machine.as_it_is))
+    scripts = ("script", "ignore", "unused", "export", "script_if_tracing")
+    asked = dict.fromkeys(("is_scripting", "is_tracing"), machine.no)
+    enter_module("jit", {**dict.fromkeys(scripts, machine.as_it_is), **asked, "Final": Final, "annotate": _annotate})
+    extend_module("linalg", {"LinAlgError": np.linalg.LinAlgError})
     of_group = {"is_available": machine.no, "is_initialized": machine.no}
     enter_module("distributed", {**of_group, "get_rank": machine.zero, "get_world_size": machine.one})

@@ -286,3 +286,44 @@ def compile_nothing(model: Any = None, **options: Any) -> Any:
     if not callable(model):
         raise TypeError(f"compile: model must be a function or module, found {type(model).__name__}")
     return model
+
+
+class AbsentDtype:
+    """A dtype of PyTorch that arrays do not have: no tensor is of it, and none is made of it.
+
+    Parameters
+    ----------
+    name : of the dtype
+    """
+
+    is_floating_point, is_complex = True, False
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+
+    def __repr__(self) -> str:
+        return f"torch.{self.name}"
+
+
+def is_autocast_enabled(device_type: str | None = None) -> bool:
+    """Return False: nothing is computed with fewer digits than its arguments have."""
+    return False
+
+
+def is_autocast_available(device_type: str) -> bool:
+    """Return whether blocks of `autocast` may be written for a kind of device, which they may for all."""
+    return isinstance(device_type, str)
+
+
+def get_autocast_dtype(device_type: str) -> Any:
+    """Return the dtype in which blocks of `autocast` compute, the default one."""
+    return xp.get_default_dtype()
+
+
+# What is asked about `autocast` at the top of PyTorch, and the dtypes that only names are of.
+OF_PRECISION: dict[str, Any] = {
+    **{each.__name__: each for each in (is_autocast_enabled, get_autocast_dtype)},
+    "is_autocast_cpu_enabled": is_autocast_enabled,
+    "get_autocast_gpu_dtype": lambda: get_autocast_dtype("cuda"),
+    "bfloat16": AbsentDtype("bfloat16"),
+}
