@@ -9,8 +9,8 @@ from typing import Any
 
 from dispatchkit import autograd, func, nn
 from dispatchkit.as_torch.blocks import checkpoint
+from dispatchkit.as_torch.machine.trees import OF_TREES
 from dispatchkit.as_torch.spelling import spelling_calls, spelling_results
-from dispatchkit.as_torch.trees import OF_TREES
 from dispatchkit.nn.parameter import tensors_of
 from dispatchkit.nn.utils import grads_of, norm_of_all, scale_to_norm
 

@@ -9,7 +9,7 @@ from typing import Any, Final
 import numpy as np
 
 from dispatchkit import optim
-from dispatchkit.as_torch import as_functions, coordinates, distributions, stacked, utilities
+from dispatchkit.as_torch import distributions, stacked, utilities
 from dispatchkit.as_torch.distributions import tools
 from dispatchkit.as_torch.entering.entered import extend_module, of_module
 from dispatchkit.as_torch.entering.homes import enter_homes
@@ -22,7 +22,9 @@ from dispatchkit.as_torch.layers.constructors import constructed_as_in_pytorch
 from dispatchkit.as_torch.layers.weighted import Bilinear, DataParallel, EmbeddingBag, Softmax2d, Unflatten
 from dispatchkit.as_torch.machine import amp, limits, processes
 from dispatchkit.as_torch.machine import settings as machine
-from dispatchkit.as_torch.matrix_optimizers import Adafactor, Muon
+from dispatchkit.as_torch.matrices import coordinates
+from dispatchkit.as_torch.matrices.optimizers import Adafactor, Muon
+from dispatchkit.as_torch.methods import as_functions
 from dispatchkit.as_torch.methods.further_methods import give_further_methods
 from dispatchkit.as_torch.methods.reshaped import give_shapes_in_place
 from dispatchkit.as_torch.shapes import Shape
@@ -33,19 +35,22 @@ from dispatchkit.nn import utils
 NAMED = frozenset(name for name, value in vars(distributions).items() if isinstance(value, type))
 NAMED |= {"constraints", "transforms", "identity_transform", "kl_divergence", "register_kl"}
 NAMED |= {"biject_to", "transform_to"}
+ELSEWHERE = (
+    *("FisherSnedecor", "LowRankMultivariateNormal", "OneHotCategorical", "RelaxedOneHotCategorical", "StudentT"),
+    "OneHotCategoricalStraightThrough",
+)
 OF_DISTRIBUTIONS = {
     "kl": ("kl_divergence", "register_kl"),
     "studentT": ("StudentT",),
     "constraint_registry": ("biject_to", "transform_to"),
     "relaxed_categorical": ("RelaxedOneHotCategorical",),
-    "von_mises": ("VonMises",),
     "fishersnedecor": ("FisherSnedecor",),
     "lowrank_multivariate_normal": ("LowRankMultivariateNormal",),
     "one_hot_categorical": ("OneHotCategorical", "OneHotCategoricalStraightThrough"),
     **{
         re.sub(r"(?<!^)(?=[A-Z])", "_", name).lower(): (name,)
         for name in NAMED
-        if name[0].isupper() and not name.endswith("Transform") and name not in ("OneHotCategorical", "StudentT")
+        if name[0].isupper() and not name.endswith("Transform") and name not in ELSEWHERE
     },
 }
 

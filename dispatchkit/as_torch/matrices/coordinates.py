@@ -49,12 +49,12 @@ class OfMatrix(FallbackStrategy):
 def spelled(value: Any) -> Any:
     """Return a sparse matrix with PyTorch's methods, and all else as it is."""
     if type(value) is Matrix:
-        return SparseTensor(value)
+        return SparseMatrix(value)
     return value
 
 
 @tensor_protocol.array_type(fallback=Fallback((OfMatrix.name,)), fields=("matrix",))
-class SparseTensor(ArrayMethods):
+class SparseMatrix(ArrayMethods):
     """A sparse matrix with PyTorch's methods, as `sparse_coo_tensor` and `x.to_sparse()` return.
 
     Parameters
@@ -103,7 +103,7 @@ class SparseTensor(ArrayMethods):
         """The gradient of the stored elements as a sparse matrix, None before the first backward pass."""
         if self._elements.grad is None:
             return None
-        return SparseTensor(Matrix(self._elements.grad, self.matrix.pattern))
+        return SparseMatrix(Matrix(self._elements.grad, self.matrix.pattern))
 
     @property
     @override
@@ -118,14 +118,14 @@ class SparseTensor(ArrayMethods):
         keys = self.matrix.pattern.keys
         return bool(np.all(keys[:-1] < keys[1:]))
 
-    def coalesce(self) -> SparseTensor:
+    def coalesce(self) -> SparseMatrix:
         """Return the matrix with its elements in the order of rows."""
         if self.is_coalesced():
             return self
         pattern = self.matrix.pattern
         order = np.argsort(pattern.keys)
         ordered = SparsePattern(pattern.rows[order], pattern.columns[order], pattern.shape)
-        return SparseTensor(Matrix(self.matrix.values[order], ordered))
+        return SparseMatrix(Matrix(self.matrix.values[order], ordered))
 
     def indices(self) -> Any:
         """Return rows and columns of the stored elements, of shape (2, nnz).
@@ -179,26 +179,26 @@ class SparseTensor(ArrayMethods):
             return dense
         return dense.to(dtype)
 
-    def to_sparse(self) -> SparseTensor:
+    def to_sparse(self) -> SparseMatrix:
         """Return the matrix itself."""
         return self
 
-    def to(self, *args: Any, **options: Any) -> SparseTensor:
+    def to(self, *args: Any, **options: Any) -> SparseMatrix:
         """Return the matrix with its elements in another dtype or on a device, as `Tensor.to` says."""
         return self._with(self._elements.to(*args, **options))
 
-    def detach(self) -> SparseTensor:
+    def detach(self) -> SparseMatrix:
         """Return the matrix outside the graph."""
         return self._with(self._elements.detach())
 
-    def requires_grad_(self, requires_grad: bool = True) -> SparseTensor:
+    def requires_grad_(self, requires_grad: bool = True) -> SparseMatrix:
         """Say whether gradients are to be collected in the stored elements."""
         self.matrix.values.requires_grad_(requires_grad)
         return self
 
-    def _with(self, elements: Any) -> SparseTensor:
+    def _with(self, elements: Any) -> SparseMatrix:
         """Return the matrix with other elements in the same places."""
-        return SparseTensor(Matrix(elements, self.matrix.pattern))
+        return SparseMatrix(Matrix(elements, self.matrix.pattern))
 
     @override
     def __repr__(self) -> str:
@@ -217,7 +217,7 @@ def sparse_coo_tensor(
     requires_grad: bool = False,
     check_invariants: Any = None,
     is_coalesced: Any = None,
-) -> SparseTensor:
+) -> SparseMatrix:
     """Return a sparse matrix by row and column of each stored element.
 
     Parameters
@@ -252,7 +252,7 @@ def sparse_coo_tensor(
     _check_places(places, shape)
     keys = places[0] * shape[1] + places[1]
     twice = len(np.unique(keys)) < len(keys)
-    matrix = SparseTensor(Matrix.coo(elements, places[0], places[1], shape=shape, sum_duplicates=twice))
+    matrix = SparseMatrix(Matrix.coo(elements, places[0], places[1], shape=shape, sum_duplicates=twice))
     if requires_grad:
         matrix = matrix.detach().requires_grad_()
     return matrix
@@ -289,14 +289,14 @@ def _elements_of(values: Any, dtype: Any, device: Any) -> Any:
 def of_dtype(dtype: Any) -> Any:
     """Return what makes sparse matrices of a dtype, as old programs spell it: ``torch.sparse.FloatTensor``."""
 
-    def make(indices: Any, values: Any, size: Any = None) -> SparseTensor:
+    def make(indices: Any, values: Any, size: Any = None) -> SparseMatrix:
         return sparse_coo_tensor(indices, values, size, dtype=dtype)
 
     make.__doc__ = f"Return a sparse matrix of {dtype}, by rows and columns, elements, and lengths of the axes."
     return make
 
 
-def to_sparse(input: Any, *options: Any, layout: Any = None, **others: Any) -> SparseTensor:
+def to_sparse(input: Any, *options: Any, layout: Any = None, **others: Any) -> SparseMatrix:
     """Return the elements of a matrix that are not zero as a sparse matrix.
 
     Parameters
@@ -313,7 +313,7 @@ def to_sparse(input: Any, *options: Any, layout: Any = None, **others: Any) -> S
         raise NotImplementedError(
             f"to_sparse: sparse tensors have two axes here, and the layout sparse_coo; found shape {tuple(input.shape)}"
         )
-    return SparseTensor(Matrix.from_dense(input))
+    return SparseMatrix(Matrix.from_dense(input))
 
 
 def total(input: Any, dim: Any = None, dtype: Any = None) -> Any:
@@ -323,7 +323,7 @@ def total(input: Any, dim: Any = None, dtype: Any = None) -> Any:
     return FUNCTIONS["sum"](input, dim=dim, dtype=dtype)
 
 
-def softmax(input: Any, dim: int, *, dtype: Any = None) -> SparseTensor:
+def softmax(input: Any, dim: int, *, dtype: Any = None) -> SparseMatrix:
     """Return the softmax of the stored elements of each row or column, where what is not stored is minus infinity.
 
     Parameters
@@ -336,7 +336,7 @@ def softmax(input: Any, dim: int, *, dtype: Any = None) -> SparseTensor:
     return logarithms._with(xp.exp(logarithms._elements))
 
 
-def log_softmax(input: Any, dim: int, *, dtype: Any = None) -> SparseTensor:
+def log_softmax(input: Any, dim: int, *, dtype: Any = None) -> SparseMatrix:
     """Return the logarithms of what `softmax` gives.
 
     Parameters
@@ -358,11 +358,11 @@ def give_sparse_methods() -> None:
     """Give sparse matrices the methods of `Tensor` that call functions or convert, and tensors `to_sparse`."""
     conversions = [name.removesuffix("Tensor").lower() for name in CLASSES]
     for name in (*FUNCTIONS, *conversions):
-        if "." not in name and name in vars(Tensor) and name not in vars(SparseTensor):
-            setattr(SparseTensor, name, vars(Tensor)[name])
+        if "." not in name and name in vars(Tensor) and name not in vars(SparseMatrix):
+            setattr(SparseMatrix, name, vars(Tensor)[name])
     for name in ("cpu", "dim", "type_as"):
-        setattr(SparseTensor, name, getattr(Tensor, name))
-    SparseTensor.T = property(SparseTensor.t)  # type: ignore[attr-defined]  # a method of PyTorch's
+        setattr(SparseMatrix, name, getattr(Tensor, name))
+    SparseMatrix.T = property(SparseMatrix.t)  # type: ignore[attr-defined]  # a method of PyTorch's
     Tensor.to_sparse = to_sparse  # type: ignore[attr-defined]  # as PyTorch's tensors
 
 
