@@ -411,4 +411,4 @@ class ChainDataset(IterableDataset[Any]):
             yield from dataset
 
     def __len__(self) -> int:
-        return sum(len(dataset) for dataset in self.datasets)  # type: ignore[arg-type]  # of those that have one
+        return sum(len(dataset) for dataset in self.datasets)
