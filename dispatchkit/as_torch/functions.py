@@ -80,6 +80,7 @@ def _of_layer(layer: type[nn.Module]) -> Function:
 
 
 TRANSLATIONS.update({path: _of_numpy(path, names.split()) for names, paths in OF_NUMPY.items() for path in paths})
+TRANSLATIONS["row_stack"] = TRANSLATIONS["vstack"]
 TRANSLATIONS.update({f"nn.functional.{name}": _of_layer(layer) for name, layer in OF_LAYERS.items()})
 
 
@@ -373,9 +374,24 @@ def linalg_matrix_norm(A, ord="fro", dim=(-2, -1), keepdim=False, *, dtype=None)
 
 
 def unique(input, sorted=True, return_inverse=False, return_counts=False, dim=None):
-    if dim is not None:
-        raise NotTranslated
-    return np.unique(input, return_inverse=return_inverse, return_counts=return_counts)
+    if dim is None:
+        return np.unique(input, return_inverse=return_inverse, return_counts=return_counts)
+    order = _order_of_parts(input, dim)
+    values, inverse, counts = unique_consecutive(xp.take(input, order, axis=dim), True, True, dim)
+    inverse = inverse[xp.argsort(order)]
+    further = [x for x, wanted in ((inverse, return_inverse), (counts, return_counts)) if wanted]
+    if further:
+        return (values, *further)
+    return values
+
+
+def _order_of_parts(input, dim):
+    """Return the indices that sort the parts of an array along an axis, the first of their elements first."""
+    parts = np.moveaxis(np.asarray(input.detach().numpy()), dim, 0)
+    columns = parts.reshape(parts.shape[0], -1).T
+    if not columns.shape[0]:
+        return xp.arange(parts.shape[0])
+    return xp.asarray(np.lexsort(columns[::-1]))
 
 
 def nn_functional_pad(input, pad, mode="constant", value=None):

@@ -436,6 +436,6 @@ ALONE.update(
         )
     }
 )
-TRANSLATIONS |= {"trapz": trapezoid, "special.logit": logit, "row_stack": TRANSLATIONS["vstack"]}
+TRANSLATIONS |= {"trapz": trapezoid, "special.logit": logit}
 TRANSLATIONS |= {f"special.{name}": TRANSLATIONS[name] for name in ("exp2", "round", "sinc")}
 ALONE["special.gammaln"] = lgamma

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import math
 import operator
-import warnings
 from typing import Any
 
 import numpy as np
@@ -111,24 +109,6 @@ def triu_indices(row, col, offset=0, *, dtype=None, device=None, layout=None):
     return _indices_of("triu_indices", np.triu_indices, row, col, offset, dtype=dtype, device=device)
 
 
-def range(start, end, step=1, *, dtype=None, device=None, requires_grad=False):
-    warnings.warn(
-        "torch.range is deprecated and will be removed in a future release because its behavior is inconsistent with "
-        "Python's range builtin. Instead, use torch.arange, which produces values in [start, end).",
-        stacklevel=3,
-    )
-    if step == 0:
-        raise RuntimeError("range: step must be nonzero")
-    if (end - start) * step < 0:
-        raise RuntimeError(
-            f"range: upper bound and lower bound inconsistent with step sign, found {start}, {end}, {step}"
-        )
-    count = math.floor((end - start) / step) + 1
-    numbers = start + step * np.arange(count)
-    dtype = xp.get_default_dtype() if dtype is None else dtype
-    return xp.asarray(numbers.astype(np.dtype(str(dtype))), device=device, requires_grad=requires_grad)
-
-
 def vander(x, N=None, increasing=False):
     if x.ndim != 1:
         raise RuntimeError(f"x must be a one-dimensional tensor, found {x.ndim} dimensions")
@@ -143,4 +123,4 @@ def vander(x, N=None, increasing=False):
 
 TRANSLATIONS.update(written_functions(globals()))
 # Of numbers alone, by which calls from PyTorch are not answered.
-ALONE.update({name: TRANSLATIONS.pop(name) for name in ("range", "tril_indices", "triu_indices")})
+ALONE.update({name: TRANSLATIONS.pop(name) for name in ("tril_indices", "triu_indices")})

@@ -7,6 +7,8 @@ Written by ``nox -s generated`` from the table; do not edit.
 from dispatchkit.as_torch import Tensor as Tensor
 from typing import Any, overload
 
+LinAlgError: Any
+
 def cholesky(input: Any, upper: Any = ...) -> Tensor: ...
 
 def cholesky_ex(A: Any, *, upper: Any = ..., check_errors: Any = ...) -> Any: ...

@@ -6,6 +6,7 @@ Of integers PyTorch counts in integers: the ends are whole numbers, and each num
 from __future__ import annotations
 
 import math
+import warnings
 from typing import Any
 
 import numpy as np
@@ -110,5 +111,22 @@ def arange(start, end=None, step=1, *, dtype=None, device=None, requires_grad=Fa
     return xp.asarray(numbers.astype(np.dtype(str(dtype))), **made)
 
 
+def range(start, end, step=1, *, dtype=None, device=None, requires_grad=False):
+    warnings.warn(
+        "torch.range is deprecated and will be removed in a future release because its behavior is inconsistent with "
+        "Python's range builtin. Instead, use torch.arange, which produces values in [start, end).",
+        stacklevel=3,
+    )
+    first, last, step = (_number(value) for value in (start, end, step))
+    if step == 0:
+        raise RuntimeError("range: step must be nonzero")
+    if (last - first) * step < 0:
+        raise RuntimeError(
+            f"range: upper bound and lower bound inconsistent with step sign, found {first}, {last} and {step}"
+        )
+    numbers = first + step * np.arange(math.floor((last - first) / step) + 1)
+    return xp.asarray(numbers, dtype=dtype or xp.get_default_dtype(), device=device, requires_grad=requires_grad)
+
+
 TRANSLATIONS.update(written_functions(globals()))
-ALONE["arange"] = TRANSLATIONS.pop("arange")
+ALONE.update({name: TRANSLATIONS.pop(name) for name in ("arange", "range")})

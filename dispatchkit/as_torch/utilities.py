@@ -9,6 +9,7 @@ from typing import Any
 
 from dispatchkit import autograd, func, nn
 from dispatchkit.as_torch.blocks import checkpoint
+from dispatchkit.as_torch.machine.trees import OF_TREES
 from dispatchkit.as_torch.spelling import spelling_calls, spelling_results
 from dispatchkit.nn.parameter import tensors_of
 from dispatchkit.nn.utils import grads_of, norm_of_all, scale_to_norm
@@ -18,8 +19,8 @@ __all__ = ["OF_PLACES", "deprecated_names"]
 Call = Callable[..., Any]
 # Functions of `nn.init` that PyTorch had without the underscore, and still has.
 ONCE_WITHOUT_UNDERSCORE = (
-    *("constant", "eye", "kaiming_normal", "kaiming_uniform", "normal", "orthogonal", "uniform", "xavier_normal"),
-    "xavier_uniform",
+    *("constant", "dirac", "eye", "kaiming_normal", "kaiming_uniform", "normal", "orthogonal", "sparse", "uniform"),
+    *("xavier_normal", "xavier_uniform"),
 )
 
 
@@ -163,6 +164,10 @@ def set_device_states(devices: Any, states: Any, *, device_type: Any = None) -> 
     """Set the states of generators of devices: there is nothing to be set."""
 
 
+def get_worker_info() -> None:
+    """Return None, as PyTorch does where one process reads a data set: a stream is never shared out here."""
+
+
 def _renamed(old: str, new: str, function: Call) -> Call:
     """Return a function that warns of its old name."""
 
@@ -197,6 +202,8 @@ OF_PLACES: dict[str, dict[str, Call]] = {
         "get_total_norm": spelling_results(get_total_norm),
         "clip_grads_with_norm_": clip_grads_with_norm_,
     },
+    "utils.data": {"get_worker_info": get_worker_info},
+    "utils._pytree": OF_TREES,
     "utils.checkpoint": {
         "checkpoint_sequential": checkpoint_sequential,
         "get_device_states": get_device_states,

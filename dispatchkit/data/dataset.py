@@ -20,7 +20,17 @@ from dispatchkit.protocol.densify import densify
 from dispatchkit.protocol.instance import tensor_protocol
 from dispatchkit.tensor import Tensor
 
-__all__ = ["ConcatDataset", "Dataset", "IterableDataset", "Subset", "TensorDataset", "random_split", "to_tensor"]
+__all__ = [
+    "ChainDataset",
+    "ConcatDataset",
+    "Dataset",
+    "IterableDataset",
+    "StackDataset",
+    "Subset",
+    "TensorDataset",
+    "random_split",
+    "to_tensor",
+]
 
 T = TypeVar("T")
 T_co = TypeVar("T_co", covariant=True)
@@ -321,3 +331,84 @@ def to_tensor(image: Any, *, dtype: Any = None) -> Any:
     if wanted.kind != "f":
         raise TypeError(f"to_tensor: dtype must be a floating one, found {wanted}")
     return tensor_namespace.asarray(np.divide(channels, wanted.type(255), dtype=wanted, order="C"))
+
+
+class StackDataset(Dataset[Any]):
+    """Data sets beside one another: an item has one of each.
+
+    Parameters
+    ----------
+    *args : data sets of one length, whose items come as a tuple
+    **kwargs : or by name, whose items come as a dictionary
+
+    Raises
+    ------
+    ValueError : if there are none, or both kinds, or they differ in length
+
+    Notes
+    -----
+    Source: PyTorch, `torch.utils.data.StackDataset`.
+
+    Examples
+    --------
+    >>> import dispatchkit as dk
+    >>> dk.data.StackDataset("ab", [1, 2])[1], dk.data.StackDataset(letter="ab", number=[1, 2])[0]
+    (('b', 2), {'letter': 'a', 'number': 1})
+    """
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        if bool(args) == bool(kwargs):
+            raise ValueError("StackDataset: give data sets either one after another or by name, and at least one")
+        self.datasets: Any = args or kwargs
+        self._length = len(self._all()[0])
+        if any(len(dataset) != self._length for dataset in self._all()):
+            lengths = ", ".join(str(len(dataset)) for dataset in self._all())
+            raise ValueError(f"StackDataset: the data sets differ in length: {lengths}")
+
+    def _all(self) -> list[Any]:
+        if isinstance(self.datasets, dict):
+            return list(self.datasets.values())
+        return list(self.datasets)
+
+    def __getitem__(self, index: Any) -> Any:
+        items = [dataset[index] for dataset in self._all()]
+        if isinstance(self.datasets, dict):
+            return dict(zip(self.datasets, items, strict=True))
+        return tuple(items)
+
+    def __len__(self) -> int:
+        return self._length
+
+
+class ChainDataset(IterableDataset[Any]):
+    """Streams one after another.
+
+    Parameters
+    ----------
+    datasets : the streams
+
+    Notes
+    -----
+    Source: PyTorch, `torch.utils.data.ChainDataset`.
+
+    Examples
+    --------
+    >>> import dispatchkit as dk
+    >>> class Letters(dk.data.IterableDataset):
+    ...     def __iter__(self):
+    ...         yield from "ab"
+    >>> list(dk.data.ChainDataset([Letters(), Letters()]))
+    ['a', 'b', 'a', 'b']
+    """
+
+    def __init__(self, datasets: Iterable[Any]) -> None:
+        self.datasets = datasets
+
+    def __iter__(self) -> Iterator[Any]:
+        for dataset in self.datasets:
+            if not isinstance(dataset, IterableDataset):
+                raise TypeError(f"ChainDataset: a {type(dataset).__name__} is no IterableDataset")
+            yield from dataset
+
+    def __len__(self) -> int:
+        return sum(len(dataset) for dataset in self.datasets)

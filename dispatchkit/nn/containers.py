@@ -12,6 +12,7 @@ from dispatchkit.graph.storage import Storage
 from dispatchkit.marks import override
 from dispatchkit.nn.module import Module
 from dispatchkit.nn.parameter import Members, Parameter, is_declared
+from dispatchkit.nn.registered import MODULES, PARAMETERS, Registered
 
 __all__ = ["ModuleDict", "ModuleList", "ParameterDict", "ParameterList", "Sequential"]
 
@@ -24,12 +25,16 @@ class Holder(Module):
     holds : the table of names of what it consists of
     """
 
-    holds: ClassVar[str] = "_module_names"
+    holds: ClassVar[str] = MODULES
 
     @property
     def _names(self) -> dict[str, Any]:
         """The names of the members, in order."""
         return self.__dict__[self.holds]  # type: ignore[no-any-return]  # as registered
+
+    def _at(self, name: str) -> Any:
+        """Return the member of a name."""
+        return self.__dict__[self._names[name] or name]
 
     def __len__(self) -> int:
         return len(self._names)
@@ -54,8 +59,8 @@ class Listing(Holder):
     def __getitem__(self, index: slice) -> Self: ...
     def __getitem__(self, index: Any) -> Any:
         if isinstance(index, slice):
-            return self._like([(name, self.__dict__[name]) for name in list(self._names)[index]])
-        return self.__dict__[self._name(index)]
+            return self._like([(name, self._at(name)) for name in list(self._names)[index]])
+        return self._at(self._name(index))
 
     def _like(self, named: list[tuple[str, Any]]) -> Self:
         """Return a listing of some of the members."""
@@ -70,11 +75,10 @@ class Listing(Holder):
             gone = names[index]
         else:
             gone = [self._name(index)]
-        self._renumber([(name, self.__dict__[name]) for name in names if name not in gone])
+        self._renumber([(name, self._at(name)) for name in names if name not in gone])
 
     def __iter__(self) -> Iterator[Any]:
-        attributes = self.__dict__
-        return iter([attributes[name] for name in self._names])
+        return iter([self._at(name) for name in self._names])
 
     def __iadd__(self, values: Iterable[Any]) -> Self:
         return self.extend(values)
@@ -108,7 +112,7 @@ class Listing(Holder):
         """
         if not -len(self) <= index <= len(self):
             raise IndexError(f"{type(self).__name__}: index {index} is out of range for {len(self)} members")
-        named = [(name, self.__dict__[name]) for name in self._names]
+        named = [(name, self._at(name)) for name in self._names]
         named.insert(index, ("0", self._check_value(value)))
         self._renumber(named)
         return self
@@ -146,7 +150,7 @@ class Dictionary(Holder):
     """Members with names."""
 
     def __getitem__(self, key: str) -> Any:
-        return self._table(self._names)[key]
+        return Registered(self, self.holds)[key]
 
     def __setitem__(self, key: str, value: Any) -> None:
         self._add(key, self._check_value(value))
@@ -162,15 +166,15 @@ class Dictionary(Holder):
 
     def keys(self) -> KeysView[str]:
         """Return the names."""
-        return self._table(self._names).keys()
+        return Registered(self, self.holds).keys()
 
     def values(self) -> ValuesView[Any]:
         """Return the members."""
-        return self._table(self._names).values()
+        return Registered(self, self.holds).values()
 
     def items(self) -> ItemsView[str, Any]:
         """Return names and members."""
-        return self._table(self._names).items()
+        return Registered(self, self.holds).items()
 
     def clear(self) -> None:
         """Take out all."""
@@ -258,8 +262,8 @@ class Sequential(Listing):
             What the last module gives.
         """
         attributes = self.__dict__
-        for name in self._module_names:
-            x = attributes[name](x)
+        for name, key in self._module_names.items():
+            x = attributes[key or name](x)
         return x
 
     @override
@@ -371,7 +375,7 @@ class ModuleDict(Dictionary):
 class _OfParameters(Holder):
     """What holds parameters; tensors and array types become some."""
 
-    holds = "_parameter_names"
+    holds = PARAMETERS
 
     @override
     def _check_value(self, value: Any) -> Any:

@@ -20,12 +20,14 @@ from dispatchkit.wording import class_name
 __all__ = [
     "calculate_gain",
     "constant_",
+    "dirac_",
     "eye_",
     "kaiming_normal_",
     "kaiming_uniform_",
     "normal_",
     "ones_",
     "orthogonal_",
+    "sparse_",
     "trunc_normal_",
     "uniform_",
     "xavier_normal_",
@@ -467,6 +469,98 @@ def orthogonal_(tensor: Any, gain: float = 1.0, generator: Generator | None = No
         x.copy_(as_array_like(gain * q.reshape(x.shape), x))
 
     return fill("orthogonal_", tensor, draw)
+
+
+def dirac_(tensor: Any, groups: int = 1) -> Any:
+    """Make a convolution give its input, as far as it has channels for it.
+
+    Parameters
+    ----------
+    tensor : of shape (C_out, C_in / groups, ...), with one to three axes of a kernel
+    groups : number of groups, each of which gives its own input
+
+    Returns
+    -------
+    Tensor
+        The tensor itself.
+
+    Raises
+    ------
+    ValueError : for another number of axes, or if the groups do not divide the first
+
+    Notes
+    -----
+    Source: PyTorch, `torch.nn.init.dirac_`.
+
+    Examples
+    --------
+    >>> import dispatchkit as dk
+    >>> dk.nn.init.dirac_(dk.empty((2, 2, 3)))
+    tensor([[[0., 1., 0.],
+             [0., 0., 0.]],
+    <BLANKLINE>
+            [[0., 0., 0.],
+             [0., 1., 0.]]])
+    """
+    shape = tuple(tensor.shape)
+    if len(shape) not in (3, 4, 5):
+        raise ValueError(f"dirac_: only tensors with 3, 4, or 5 dimensions are supported, found shape {shape}")
+    if shape[0] % groups:
+        raise ValueError(f"dirac_: dim 0 must be divisible by groups, found shape {shape} and {groups} groups")
+
+    def draw(x: Any) -> None:
+        of_group = shape[0] // groups
+        ones = np.zeros(shape)
+        middle = tuple(length // 2 for length in shape[2:])
+        for group in range(groups):
+            for channel in range(min(of_group, shape[1])):
+                ones[(group * of_group + channel, channel, *middle)] = 1
+        x.copy_(as_array_like(ones, x))
+
+    return fill("dirac_", tensor, draw)
+
+
+def sparse_(tensor: Any, sparsity: float, std: float = 0.01, generator: Generator | None = None) -> Any:
+    """Draw normal numbers, and make a share of each column zero.
+
+    Parameters
+    ----------
+    tensor : matrix of shape (rows, columns)
+    sparsity : the share of the rows of each column that are zero
+    std : standard deviation of the others
+    generator : to draw from, the default one if None
+
+    Returns
+    -------
+    Tensor
+        The tensor itself.
+
+    Raises
+    ------
+    ValueError : for another number of axes than two
+
+    Notes
+    -----
+    Source: Martens, 2010; PyTorch, `torch.nn.init.sparse_`.
+
+    Examples
+    --------
+    >>> import dispatchkit as dk
+    >>> (dk.nn.init.sparse_(dk.empty((10, 3)), sparsity=0.25) == 0).sum(axis=0)
+    tensor([3, 3, 3])
+    """
+    if len(tensor.shape) != 2:
+        raise ValueError(f"sparse_: only tensors with 2 dimensions are supported, found shape {tuple(tensor.shape)}")
+    rows, columns = tensor.shape
+    zeros = math.ceil(sparsity * rows)
+
+    def draw(x: Any) -> None:
+        drawn = np.asarray(tensor_namespace.random.normal(0.0, std, shape=(rows, columns), generator=generator).array)
+        order = np.asarray(tensor_namespace.random.uniform(shape=(rows, columns), generator=generator).array)
+        kept = np.argsort(np.argsort(order, axis=0), axis=0) >= zeros
+        x.copy_(as_array_like(np.where(kept, drawn, 0.0), x))
+
+    return fill("sparse_", tensor, draw)
 
 
 def fans(name: str, tensor: Any) -> tuple[int, int]:

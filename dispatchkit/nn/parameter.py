@@ -8,9 +8,8 @@ from __future__ import annotations
 
 import copyreg
 import inspect
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator
 from functools import partial
-from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, ClassVar, Generic, TypeVar
 
 import numpy as np
@@ -20,6 +19,7 @@ from dispatchkit.errors import RegistrationError, TransformError
 from dispatchkit.func.containers import with_constants, with_floats, with_variables
 from dispatchkit.graph.storage import Storage, vertex_of
 from dispatchkit.marks import override
+from dispatchkit.nn.registered import BUFFERS, MODULES, PARAMETERS, TABLES, Registered, is_method
 from dispatchkit.protocol.instance import tensor_protocol
 from dispatchkit.signatures import read_signature
 from dispatchkit.tensor import Tensor
@@ -252,7 +252,6 @@ def _reduce_class(cls: Any) -> Any:
 
 copyreg.pickle(ParameterType, _reduce_class)
 
-TABLES = ("_parameter_names", "_buffer_names", "_module_names")
 Named = Iterator[tuple[str, Any]]
 # The class of the modules: `Module`, which derives from `Members`.
 M = TypeVar("M", bound="Members[Any]")
@@ -269,7 +268,7 @@ class Members(Generic[M]):
     training: bool
     _parameter_names: dict[str, None]
     _buffer_names: dict[str, bool]
-    _module_names: dict[str, None]
+    _module_names: dict[str, str | None]
 
     def __init__(self) -> None:
         self.__dict__.update(training=True, _parameter_names={}, _buffer_names={}, _module_names={})
@@ -286,17 +285,17 @@ class Members(Generic[M]):
         if isinstance(value, Parameter):
             self._check_started("parameters")
             self._check_parameter(name, value, replaces=True)
-            self._enter("_parameter_names", name, value)
+            self._enter(PARAMETERS, name, value)
         elif isinstance(value, Members):
             self._check_started("module")
-            self._enter("_module_names", name, value)
-        elif name in attributes.get("_parameter_names", ()):
+            self._enter(MODULES, name, value)
+        elif name in attributes.get(PARAMETERS, ()):
             self._check_none(name, value, "parameter", "Parameter")
             attributes[name] = None
-        elif name in attributes.get("_module_names", ()):
+        elif name in attributes.get(MODULES, ()):
             self._check_none(name, value, "child module", "Module")
-            attributes[name] = None
-        elif name in attributes.get("_buffer_names", ()):
+            self._modules[name] = None
+        elif name in attributes.get(BUFFERS, ()):
             self._check_buffer(name, value)
             attributes[name] = value
         else:
@@ -304,7 +303,11 @@ class Members(Generic[M]):
 
     @override
     def __delattr__(self, name: str) -> None:
-        super().__delattr__(name)
+        key = self.__dict__.get(MODULES, {}).get(name)
+        if key is None:
+            super().__delattr__(name)
+        else:
+            del self.__dict__[key]
         for table in TABLES:
             self.__dict__[table].pop(name, None)
 
@@ -331,7 +334,7 @@ class Members(Generic[M]):
         ValueError : if it is no leaf of the graph
         """
         self._check_parameter(name, param)
-        self._register_member("_parameter_names", name, param)
+        self._register_member(PARAMETERS, name, param)
 
     def register_buffer(self, name: str, tensor: Any, persistent: bool = True) -> None:
         """Add a tensor that belongs to the state of the module but is not trained, such as a running mean.
@@ -348,7 +351,7 @@ class Members(Generic[M]):
         TypeError : if `tensor` is something else
         """
         self._check_buffer(name, tensor)
-        self._register_member("_buffer_names", name, tensor, persistent)
+        self._register_member(BUFFERS, name, tensor, persistent)
 
     def add_module(self, name: str, module: M | None) -> None:
         """Add a child module.
@@ -363,9 +366,8 @@ class Members(Generic[M]):
         KeyError : if the name is taken, empty, or has a dot in it
         TypeError : if `module` is no module
         """
-        if module is not None and not isinstance(module, Members):
-            raise TypeError(f"{type(self).__name__}: {type(module).__name__} is not a Module subclass")
-        self._register_member("_module_names", name, module)
+        self._check_module(module)
+        self._register_member(MODULES, name, module)
 
     def register_module(self, name: str, module: M | None) -> None:
         """Add a child module, as `add_module` does."""
@@ -386,16 +388,23 @@ class Members(Generic[M]):
         self._enter(table, name, value, note)
 
     def _enter(self, table: str, name: str, value: Any, note: Any = None) -> None:
-        """Make a value an attribute of one kind, whatever it was before."""
+        """Make a value an attribute of one kind, whatever it was before.
+
+        A child of the name of a method is held under a name with a dot, so that it does not hide the method.
+        """
         attributes = self.__dict__
         for other in TABLES:
             if other != table:
                 attributes[other].pop(name, None)
+        key = name
+        if table == MODULES and is_method(type(self), name):
+            attributes.pop(name, None)
+            key = note = f".{name}"
         attributes[table][name] = note
-        attributes[name] = value
+        attributes[key] = value
 
     def _check_started(self, what: str) -> None:
-        if "_parameter_names" not in self.__dict__:
+        if PARAMETERS not in self.__dict__:
             raise AttributeError(f"{type(self).__name__}: cannot assign {what} before Module.__init__() call")
 
     def _check_parameter(self, name: str, param: Any, *, replaces: bool = False) -> None:
@@ -423,6 +432,19 @@ class Members(Generic[M]):
                 f"(dispatchkit.Tensor or None required)"
             )
 
+    def _check_module(self, module: Any) -> None:
+        if module is not None and not isinstance(module, Members):
+            raise TypeError(f"{type(self).__name__}: {type(module).__name__} is not a Module subclass")
+
+    def _check_member(self, table: str, name: str, value: Any) -> None:
+        """Raise for what cannot be a member of one kind."""
+        if table == PARAMETERS:
+            self._check_parameter(name, value)
+        elif table == BUFFERS:
+            self._check_buffer(name, value)
+        else:
+            self._check_module(value)
+
     def _check_none(self, name: str, value: Any, kind: str, wanted: str) -> None:
         if value is not None:
             raise TypeError(
@@ -433,23 +455,19 @@ class Members(Generic[M]):
     # What there is.
 
     @property
-    def _parameters(self) -> Mapping[str, Any]:
-        """The parameters by name, to read."""
-        return self._table(self._parameter_names)
+    def _parameters(self) -> Registered:
+        """The parameters by name."""
+        return Registered(self, PARAMETERS)
 
     @property
-    def _buffers(self) -> Mapping[str, Any]:
-        """The buffers by name, to read."""
-        return self._table(self._buffer_names)
+    def _buffers(self) -> Registered:
+        """The buffers by name."""
+        return Registered(self, BUFFERS)
 
     @property
-    def _modules(self) -> Mapping[str, Any]:
-        """The child modules by name, to read."""
-        return self._table(self._module_names)
-
-    def _table(self, names: Mapping[str, Any]) -> Mapping[str, Any]:
-        attributes = self.__dict__
-        return MappingProxyType({name: attributes[name] for name in names})
+    def _modules(self) -> Registered:
+        """The child modules by name."""
+        return Registered(self, MODULES)
 
     def named_modules(
         self, memo: set[Any] | None = None, prefix: str = "", remove_duplicate: bool = True
@@ -470,8 +488,8 @@ class Members(Generic[M]):
             memo.add(self)
         yield prefix, self  # type: ignore[misc]  # only modules are instances
         attributes = self.__dict__
-        for name in attributes["_module_names"]:
-            module = attributes[name]
+        for name, key in attributes[MODULES].items():
+            module = attributes[key or name]
             if module is not None:
                 path = name
                 if prefix:
@@ -508,7 +526,7 @@ class Members(Generic[M]):
         """
         # In a parameter that is an array type, other tensors are constants.
         tensors = (lambda name, value: [(name, value)]) if whole else partial(named_tensors, trained=True)
-        return self._named("_parameter_names", tensors, prefix, recurse, remove_duplicate)
+        return self._named(PARAMETERS, tensors, prefix, recurse, remove_duplicate)
 
     def parameters(self, recurse: bool = True, *, whole: bool = False) -> Iterator[Any]:
         """Yield the parameters, each once; with `whole` array types themselves, else the tensors inside."""
@@ -521,7 +539,7 @@ class Members(Generic[M]):
         ----------
         prefix, recurse, remove_duplicate : as for `named_parameters`
         """
-        return self._named("_buffer_names", named_tensors, prefix, recurse, remove_duplicate)
+        return self._named(BUFFERS, named_tensors, prefix, recurse, remove_duplicate)
 
     def buffers(self, recurse: bool = True) -> Iterator[Any]:
         """Yield the buffers, each once."""
@@ -592,7 +610,7 @@ class Members(Generic[M]):
         ------
         AttributeError : if there is none
         """
-        return self._find(target, "_parameter_names", "an nn.Parameter")
+        return self._find(target, PARAMETERS, "an nn.Parameter")
 
     def get_buffer(self, target: str) -> Any:
         """Return the buffer at a path such as ``"norm.running_mean"``.
@@ -601,7 +619,7 @@ class Members(Generic[M]):
         ------
         AttributeError : if there is none
         """
-        return self._find(target, "_buffer_names", "a buffer")
+        return self._find(target, BUFFERS, "a buffer")
 
     def _member(self, name: str) -> Any:
         if not hasattr(self, name):

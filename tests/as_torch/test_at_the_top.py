@@ -154,7 +154,7 @@ def test_a_dropout_of_channels_says_which_axes_it_takes() -> None:
 
 def test_bfloat16_can_be_named_and_compared() -> None:
     assert torch.ones(2).dtype != torch.bfloat16
-    assert repr(torch.bfloat16) == "bfloat16"
+    assert repr(torch.bfloat16) == "torch.bfloat16"
     with torch.autocast("cpu", dtype=torch.bfloat16):
         assert torch.ones(2).dtype == torch.get_default_dtype()
     with pytest.raises(TypeError, match="bfloat16 is no dtype"):

@@ -55,6 +55,37 @@ CASES: dict[str, tuple[str, Parameters, Any]] = {
     "OneHotCategoricalStraightThrough": ("OneHotCategoricalStraightThrough", {"logits": REAL}, np.eye(3)[[1, 2]]),
     "Multinomial": ("Multinomial", {"total_count": 5, "probs": POSITIVE}, np.array([[1.0, 3, 1], [0, 0, 5]])),
 }
+CASES |= {
+    "InverseGamma": ("InverseGamma", {"concentration": 4 + POSITIVE, "rate": POSITIVE[0]}, POSITIVE[::-1]),
+    "Kumaraswamy": ("Kumaraswamy", {"concentration1": POSITIVE, "concentration0": POSITIVE[0] + 1}, SHARES),
+    "Pareto": ("Pareto", {"scale": SHARES[0] / 4, "alpha": 2 + POSITIVE}, POSITIVE[::-1]),
+    "Weibull": ("Weibull", {"scale": POSITIVE, "concentration": 1 + POSITIVE[0]}, POSITIVE[::-1]),
+    "LogisticNormal": (
+        "LogisticNormal",
+        {"loc": REAL, "scale": POSITIVE},
+        np.random.default_rng(1).dirichlet(np.ones(4), 2),
+    ),
+    "RelaxedBernoulli": ("RelaxedBernoulli", {"temperature": np.array(0.7), "probs": SHARES}, SHARES[::-1]),
+    "RelaxedBernoulli by logits": ("RelaxedBernoulli", {"temperature": np.array(0.7), "logits": REAL}, SHARES),
+    "RelaxedOneHotCategorical": (
+        "RelaxedOneHotCategorical",
+        {"temperature": np.array(0.7), "probs": POSITIVE},
+        SHARES,
+    ),
+    "VonMises": ("VonMises", {"loc": REAL, "concentration": POSITIVE}, OTHER),
+    "FisherSnedecor": ("FisherSnedecor", {"df1": 2 + POSITIVE, "df2": 4 + POSITIVE[0]}, POSITIVE[::-1]),
+    "ContinuousBernoulli": ("ContinuousBernoulli", {"probs": np.array([0.1, 0.5, 0.5004])}, SHARES),
+    "ContinuousBernoulli by logits": ("ContinuousBernoulli", {"logits": REAL}, SHARES),
+    "LowRankMultivariateNormal": (
+        "LowRankMultivariateNormal",
+        {"loc": REAL, "cov_factor": LOWER[:, :2], "cov_diag": POSITIVE},
+        OTHER,
+    ),
+}
+# Of these PyTorch has polynomials of few terms.
+ROUGH = {"VonMises": 5e-6}
+# Of these there are no means in closed form, or they are no means of numbers.
+WITHOUT_MEANS = ("Cauchy", "HalfCauchy", "Categorical", "VonMises", "LogisticNormal", "RelaxedBernoulli")
 SHOWN = ("mean", "variance", "stddev", "mode", "batch_shape", "event_shape")
 ASKED: dict[str, Callable[..., Any]] = {
     **{name: (lambda d, value, name=name: getattr(d, name)) for name in SHOWN},
@@ -107,8 +138,11 @@ def test_distributions_know_what_pytorch_knows(name: str, torch: Any) -> None:
             expected = ask(distribution(torch, cls, parameters), tensor(torch, value))
         except NotImplementedError:
             continue
+        if (cls, asked) == ("Kumaraswamy", "mode"):  # PyTorch takes logarithms of negative numbers
+            continue
         found = ask(distribution(spelled, cls, parameters), tensor(spelled, value))
-        np.testing.assert_allclose(numbers(found), numbers(expected), rtol=1e-8, atol=1e-10, err_msg=asked)
+        rtol = ROUGH.get(cls, 1e-8)
+        np.testing.assert_allclose(numbers(found), numbers(expected), rtol=rtol, atol=1e-10, err_msg=asked)
     assert repr(distribution(spelled, cls, parameters).support) == repr(distribution(torch, cls, parameters).support)
 
 
@@ -122,7 +156,8 @@ def test_densities_have_the_gradients_of_pytorch(name: str, torch: Any) -> None:
             made[key].requires_grad_()
             getattr(library.distributions, cls)(**made).log_prob(tensor(library, value)).sum().backward()
             gradients.append(numbers(made[key].grad))
-        np.testing.assert_allclose(gradients[1], gradients[0], rtol=1e-8, atol=1e-10, err_msg=key)
+        rtol = ROUGH.get(cls, 1e-8)
+        np.testing.assert_allclose(gradients[1], gradients[0], rtol=rtol, atol=1e-10, err_msg=key)
 
 
 @pytest.mark.parametrize("name", CASES)
@@ -133,7 +168,7 @@ def test_draws_have_the_moments_of_their_distribution(name: str) -> None:
     draws = made.sample((4000,))
     assert draws.shape == (4000, *made.batch_shape, *made.event_shape)
     assert made.log_prob(draws).shape == (4000, *made.batch_shape)
-    if cls in ("Cauchy", "HalfCauchy", "Categorical"):
+    if cls in (*WITHOUT_MEANS, "RelaxedOneHotCategorical"):
         return
     error = np.sqrt(numbers(made.variance) / 4000)
     assert np.all(np.abs(numbers(draws).mean(0) - numbers(made.mean)) < 6 * error)
@@ -227,6 +262,18 @@ DIVERGENCES: dict[str, tuple[Callable[[Any], Any], Callable[[Any], Any], float |
     "HalfNormal": (lambda d: d.HalfNormal(2.0), lambda d: d.HalfNormal(1.0), 0.5 * (4 - 1) - math.log(2)),
     "LogNormal": (lambda d: d.LogNormal(1.0, 2.0), lambda d: d.LogNormal(0.0, 1.0), 2 - math.log(2)),
     "Binomial": (lambda d: d.Binomial(3, 0.5), lambda d: d.Binomial(3, 0.25), 1.5 * math.log(4 / 3)),
+    "Pareto": (lambda d: d.Pareto(2.0, 3.0), lambda d: d.Pareto(1.0, 2.0), None),
+    "Pareto outside": (lambda d: d.Pareto(1.0, 3.0), lambda d: d.Pareto(2.0, 2.0), math.inf),
+    "ContinuousBernoulli": (lambda d: d.ContinuousBernoulli(0.2), lambda d: d.ContinuousBernoulli(0.7), None),
+    "Exponential, Gamma": (lambda d: d.Exponential(2.0), lambda d: d.Gamma(3.0, 1.5), None),
+    "Gamma, Exponential": (lambda d: d.Gamma(3.0, 1.5), lambda d: d.Exponential(2.0), None),
+    "Exponential, Normal": (lambda d: d.Exponential(2.0), lambda d: d.Normal(1.0, 2.0), None),
+    "Gamma, Normal": (lambda d: d.Gamma(3.0, 1.5), lambda d: d.Normal(1.0, 2.0), None),
+    "Laplace, Normal": (lambda d: d.Laplace(0.3, 1.5), lambda d: d.Normal(1.0, 2.0), None),
+    "Gumbel, Normal": (lambda d: d.Gumbel(0.3, 1.5), lambda d: d.Normal(1.0, 2.0), None),
+    "Beta, Normal": (lambda d: d.Beta(2.0, 1.5), lambda d: d.Normal(1.0, 2.0), None),
+    "Normal, Laplace": (lambda d: d.Normal(0.3, 1.5), lambda d: d.Laplace(1.0, 2.0), None),
+    "Bernoulli, Poisson": (lambda d: d.Bernoulli(0.3), lambda d: d.Poisson(1.5), None),
     "Uniform, Normal": (lambda d: d.Uniform(0.0, 1.0), lambda d: d.Normal(0.0, 2.0), None),
 }
 
@@ -363,3 +410,107 @@ def test_the_reparameterized_gradient_of_a_normal_is_that_of_its_formula() -> No
     x.sum().backward()
     assert loc.grad.item() == 3.0
     assert scale.grad.item() == pytest.approx(((x - 1.0) / 2.0).sum().item())
+
+
+def test_the_mode_of_a_kumaraswamy_distribution_is_where_it_is_densest() -> None:
+    made = D.Kumaraswamy(3.0, 2.0)
+    x = spelled.linspace(0.001, 0.999, 999)
+    assert made.mode.item() == pytest.approx(x[made.log_prob(x).argmax()].item(), abs=1e-3)
+    assert math.isnan(D.Kumaraswamy(0.5, 2.0).mode.item())
+
+
+def test_angles_have_the_circular_moments_of_their_distribution(stats: Any) -> None:
+    spelled.manual_seed(0)
+    made = D.VonMises(spelled.tensor(0.7), spelled.tensor(2.5))
+    draws = numbers(made.sample((4000,)))
+    assert abs(np.angle(np.exp(1j * draws).mean()) - 0.7) < 0.05
+    assert abs(np.exp(1j * draws).mean()) == pytest.approx(1 - made.variance.item(), abs=0.03)
+    assert made.log_prob(spelled.tensor(0.1)).item() == pytest.approx(stats.vonmises(2.5, 0.7).logpdf(0.1))
+
+
+@pytest.mark.parametrize(
+    ("constraint", "argument"),
+    [
+        ("positive", REAL),
+        ("unit_interval", REAL),
+        ("real", REAL),
+        ("simplex", REAL),
+        ("lower_cholesky", REAL @ REAL.T),
+        ("positive_definite", REAL @ REAL.T),
+        ("real_vector", REAL),
+    ],
+)
+def test_sets_have_functions_to_them(constraint: str, argument: Any) -> None:
+    target, x = getattr(D.constraints, constraint), spelled.tensor(argument)
+    for registry in (D.biject_to, D.transform_to):
+        transform = registry(target)
+        y = transform(x)
+        assert bool(target.check(y).all())
+        again = transform(transform.inv(y))
+        np.testing.assert_allclose(numbers(again), numbers(y), rtol=1e-9, atol=1e-12)
+
+
+def test_functions_to_bounds_stay_on_their_side() -> None:
+    x = spelled.tensor(REAL)
+    assert bool((D.biject_to(D.constraints.less_than(-1.0))(x) < -1).all())
+    y = D.transform_to(D.constraints.interval(2.0, 5.0))(x)
+    assert bool(((y > 2) & (y < 5)).all())
+    with pytest.raises(NotImplementedError, match="its values are isolated"):
+        D.biject_to(D.constraints.nonnegative_integer)
+    with pytest.raises(NotImplementedError, match="Cannot transform _OneHot constraints"):
+        D.biject_to(D.constraints.one_hot)
+
+
+def test_functions_to_sets_are_registered() -> None:
+    class Mine(D.constraints.Constraint):
+        pass
+
+    registry = D.transform_to
+    assert registry.register(Mine)(lambda _: D.ExpTransform())(Mine()) is not None
+    assert type(registry(Mine())) is D.ExpTransform
+    with pytest.raises(TypeError, match="Expected constraint to be either a Constraint subclass or instance"):
+        registry.register(int, lambda _: D.ExpTransform())
+
+
+@pytest.mark.parametrize("name", ["StickBreakingTransform", "IndependentTransform", "CumulativeDistributionTransform"])
+def test_functions_of_several_numbers_have_the_slopes_of_pytorch(name: str, torch: Any) -> None:
+    found = []
+    for library in (torch, spelled):
+        d = library.distributions
+        makers: dict[str, Callable[[], Any]] = {
+            "StickBreakingTransform": lambda d=d: d.StickBreakingTransform(),
+            "IndependentTransform": lambda d=d: d.transforms.IndependentTransform(d.ExpTransform(), 1),
+            "CumulativeDistributionTransform": lambda d=d: d.CumulativeDistributionTransform(d.Normal(0.0, 2.0)),
+        }
+        transform, x = makers[name](), tensor(library, REAL)
+        y = transform(x)
+        found.append([*map(numbers, (y, transform.inv(y), transform.log_abs_det_jacobian(x, y)))])
+        found[-1].append(np.asarray(transform.forward_shape((4, 3))))
+    for theirs, ours in zip(*found, strict=True):
+        np.testing.assert_allclose(ours, theirs, rtol=1e-9)
+
+
+def test_tools_of_distributions_of_ones_own() -> None:
+    tools = spelled.distributions.utils
+    loc, scale = tools.broadcast_all(spelled.zeros(3), 2.0)
+    assert (scale.tolist(), loc.shape) == ([2.0, 2.0, 2.0], (3,))
+    logits = tools.probs_to_logits(spelled.tensor([0.25, 0.75]), is_binary=True)
+    assert tools.logits_to_probs(logits, is_binary=True).tolist() == pytest.approx([0.25, 0.75])
+    assert tools.logits_to_probs(tools.probs_to_logits(spelled.tensor([0.25, 0.75]))).tolist() == pytest.approx(
+        [0.25, 0.75]
+    )
+    vector = tools.tril_matrix_to_vec(spelled.tensor(MATRIX))
+    assert tools.vec_to_tril_matrix(vector).tolist() == np.tril(MATRIX).tolist()
+    with pytest.raises(ValueError, match="The size of last dimension is 4 which cannot be expressed"):
+        tools.vec_to_tril_matrix(spelled.ones(4))
+
+    class Counting:
+        calls = 0
+
+        @tools.lazy_property
+        def once(self) -> int:
+            self.calls += 1
+            return self.calls
+
+    counting = Counting()
+    assert (counting.once, counting.once) == (1, 1)

@@ -359,7 +359,7 @@ def test_rules_are_registered_for_either_name(name: str) -> None:
         ("", "repeat", "module 'dispatchkit.as_torch' has no attribute 'repeat': write x.repeat"),
         ("", "logsumexpp", "dispatchkit has nothing of that name; there is logsumexp"),
         ("", "lobpcg", "module 'dispatchkit.as_torch' has no attribute 'lobpcg': dispatchkit has nothing of that name"),
-        ("", "float16", "write float32 or float64"),
+        ("Tensor", "bfloat16", "write float32 or float64"),
         (
             "nn.functional",
             "lstm",

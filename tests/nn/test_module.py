@@ -320,8 +320,60 @@ def test_names_come_from_the_outermost_module() -> None:
     assert caught.value.__notes__ == ["in Scale(factor=2.0), module '0.0.first' of Sequential"]
 
 
-def test_parameters_may_not_be_entered_behind_the_modules_back() -> None:
+def test_what_is_written_into_the_tables_is_registered() -> None:
     net: Any = Net()
     assert list(net._parameters) == ["gain"]
-    with pytest.raises(TypeError, match="item assignment"):
-        net._parameters["late"] = nn.Parameter(dk.ones(1))
+    net._parameters["late"] = nn.Parameter(dk.ones(1))
+    net._buffers["count"] = dk.zeros(1)
+    net._modules["first"] = nn.Identity()
+    assert [name for name, _ in net.named_parameters()][:2] == ["gain", "late"]
+    assert (list(net.state_dict())[:3], type(net.first)) == (["gain", "late", "count"], nn.Identity)
+    del net._parameters["gain"]
+    assert not hasattr(net, "gain")
+    with pytest.raises(KeyError, match="gain"):
+        del net._parameters["gain"]
+    assert (len(net._parameters), "late" in net._parameters, net._modules.get("second")) == (1, True, None)
+
+
+@pytest.mark.parametrize(
+    ("table", "message"),
+    [
+        ("_parameters", "Net: cannot assign 'int' object to parameter 'x'"),
+        ("_buffers", "Net: cannot assign 'int' object to buffer 'x'"),
+        ("_modules", "Net: int is not a Module subclass"),
+    ],
+)
+def test_tables_take_only_members_of_their_kind(table: str, message: str) -> None:
+    with pytest.raises(TypeError, match=message):
+        getattr(Net(), table)["x"] = 3
+
+
+class Stacked(nn.Module):
+    def __init__(self) -> None:
+        super().__init__()
+        self.parameters: Any = [dk.ones(2)]
+        self.parameters = nn.ParameterList(self.parameters)
+
+
+def test_a_child_of_the_name_of_a_method_does_not_hide_it() -> None:
+    net = Stacked()
+    assert [name for name, _ in net.named_parameters()] == ["parameters.0"]
+    assert [tuple(p.shape) for p in net.parameters()] == [(2,)]
+    assert list(net.state_dict()) == ["parameters.0"]
+    assert repr(net).startswith("Stacked(\n  (parameters): ParameterList(")
+    copied = pickle.loads(pickle.dumps(net))
+    copied.load_state_dict({"parameters.0": 3 * dk.ones(2)})
+    assert next(iter(copied.parameters())).tolist() == [3.0, 3.0]
+    net.parameters = None  # type: ignore[assignment]  # a child that is left out
+    assert (list(net.parameters()), list(net._modules.items())) == ([], [("parameters", None)])
+    del net.parameters
+    assert list(net._modules) == []
+
+
+def test_a_child_of_the_name_of_a_default_of_the_class_is_the_attribute() -> None:
+    class WithDefault(nn.Module):
+        inner: Any = None
+
+    net = WithDefault()
+    net.inner = nn.Identity()
+    assert type(net.inner) is nn.Identity

@@ -14,6 +14,10 @@ from dispatchkit.graph.storage import Storage
 __all__ = ["check_dtype_of_places", "index_like_pytorch", "mixes", "selected_first", "without_leading_ones"]
 
 
+# What makes a list an index of several axes.
+NOT_NUMBERS = (list, tuple, slice, type(None), type(Ellipsis), Storage, np.ndarray)
+
+
 def index_like_pytorch(key: Any) -> Any:
     """Return an index as operations take it: arrays of uint8 are masks.
 
@@ -22,6 +26,8 @@ def index_like_pytorch(key: Any) -> Any:
     IndexError : for arrays of other dtypes than PyTorch takes
     ValueError : for a slice that goes backwards
     """
+    if type(key) is list and any(isinstance(part, NOT_NUMBERS) for part in key):
+        key = tuple(key)  # as PyTorch takes a list of anything but numbers
     if type(key) is tuple:
         for part in key:
             if type(part) is slice:

@@ -33,6 +33,24 @@ class _Dependent(Constraint):
     """A set that only an instance of a distribution knows."""
 
 
+class dependent_property(property, _Dependent):  # noqa: N801  # PyTorch's
+    """A property that is a set which only an instance of a distribution knows.
+
+    Parameters
+    ----------
+    fn : gives the set
+    is_discrete, event_dim : of the set
+    """
+
+    def __init__(self, fn: Any = None, *, is_discrete: Any = False, event_dim: Any = 0) -> None:
+        super().__init__(fn)
+        self.is_discrete, self.event_dim = is_discrete, event_dim
+
+    def __call__(self, fn: Any) -> Any:
+        """Return the property of a function."""
+        return dependent_property(fn, is_discrete=self.is_discrete, event_dim=self.event_dim)
+
+
 class _Real(Constraint):
     @override
     def check(self, value: Any) -> Any:
@@ -80,6 +98,48 @@ class _Interval(Constraint):
     def __repr__(self) -> str:
         bounds = {"lower_bound": self.lower_bound, "upper_bound": self.upper_bound}
         return f"{self.name}({', '.join(f'{name}={bound}' for name, bound in bounds.items() if bound is not None)})"
+
+
+class _Below(Constraint):
+    """Numbers below a bound.
+
+    Parameters
+    ----------
+    upper_bound : the bound
+    lower_bound : another, which belongs to the set, None for none
+    """
+
+    def __init__(self, upper_bound: Any, lower_bound: Any = None) -> None:
+        self.lower_bound, self.upper_bound = lower_bound, upper_bound
+
+    @override
+    def check(self, value: Any) -> Any:
+        below = value < self.upper_bound
+        if self.lower_bound is None:
+            return below
+        return (self.lower_bound <= value) & below
+
+    @override
+    def __repr__(self) -> str:
+        if self.lower_bound is None:
+            return f"LessThan(upper_bound={self.upper_bound})"
+        return f"HalfOpenInterval(lower_bound={self.lower_bound}, upper_bound={self.upper_bound})"
+
+
+class _Square(Constraint):
+    event_dim = 2
+
+    @override
+    def check(self, value: Any) -> Any:
+        return xp.full(tuple(value.shape)[:-2], value.shape[-1] == value.shape[-2])
+
+
+class _LowerTriangular(Constraint):
+    event_dim = 2
+
+    @override
+    def check(self, value: Any) -> Any:
+        return xp.all(xp.all(xp.tril(value) == value, axis=-1), axis=-1)
 
 
 class _Simplex(Constraint):
@@ -168,6 +228,16 @@ def greater_than_eq(lower_bound: Any) -> Any:
     return _Interval(lower_bound, name="GreaterThanEq")
 
 
+def less_than(upper_bound: Any) -> Any:
+    """Return the numbers below a bound."""
+    return _Below(upper_bound)
+
+
+def half_open_interval(lower_bound: Any, upper_bound: Any) -> Any:
+    """Return the numbers from one bound on, below another."""
+    return _Below(upper_bound, lower_bound)
+
+
 def integer_interval(lower_bound: Any, upper_bound: Any) -> Any:
     """Return the whole numbers from one bound to another."""
     return _Interval(lower_bound, upper_bound, whole=True, name="IntegerInterval")
@@ -199,5 +269,7 @@ nonnegative_integer = _Interval(0, whole=True, name="IntegerGreaterThan")
 positive_integer = _Interval(1, whole=True, name="IntegerGreaterThan")
 unit_interval = interval(0.0, 1.0)
 simplex = _Simplex()
+square = _Square()
+lower_triangular = _LowerTriangular()
 lower_cholesky = _LowerCholesky()
 positive_definite = _PositiveDefinite()

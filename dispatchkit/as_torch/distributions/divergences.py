@@ -6,8 +6,9 @@ import math
 from collections.abc import Callable
 from typing import Any
 
+from dispatchkit.as_torch.distributions.by_functions import Pareto
 from dispatchkit.as_torch.distributions.compound import Independent, LogNormal, TransformedDistribution
-from dispatchkit.as_torch.distributions.continuous import Cauchy, Gumbel, Laplace, Normal, Uniform
+from dispatchkit.as_torch.distributions.continuous import EULER, Cauchy, Gumbel, Laplace, Normal, Uniform
 from dispatchkit.as_torch.distributions.discrete import (
     Bernoulli,
     Binomial,
@@ -17,7 +18,8 @@ from dispatchkit.as_torch.distributions.discrete import (
     Poisson,
 )
 from dispatchkit.as_torch.distributions.distribution import Distribution, summed
-from dispatchkit.as_torch.distributions.multivariate import MultivariateNormal, solved
+from dispatchkit.as_torch.distributions.further import ContinuousBernoulli
+from dispatchkit.as_torch.distributions.multivariate import LowRankMultivariateNormal, MultivariateNormal, solved
 from dispatchkit.as_torch.distributions.positive import Beta, Dirichlet, Exponential, Folded, Gamma
 from dispatchkit.declare.namespace import tensor_namespace as xp
 from dispatchkit.nn import functional
@@ -174,9 +176,9 @@ def cauchy_cauchy(p: Any, q: Any) -> Any:
 
 @register_kl(Gumbel, Gumbel)
 def gumbel_gumbel(p: Any, q: Any) -> Any:
-    ratio, apart, euler = p.scale / q.scale, (p.loc - q.loc) / q.scale, 0.5772156649015329
-    moved = xp.exp(-apart + gammaln(1 + ratio)) - (1 + euler)
-    return -xp.log(ratio) + apart + ratio * euler + moved
+    ratio, apart = p.scale / q.scale, (p.loc - q.loc) / q.scale
+    moved = xp.exp(-apart + gammaln(1 + ratio)) - (1 + EULER)
+    return -xp.log(ratio) + apart + ratio * EULER + moved
 
 
 @register_kl(Gamma, Gamma)
@@ -222,3 +224,57 @@ def independent_independent(p: Any, q: Any) -> Any:
             f"{p.reinterpreted_batch_ndims} and {q.reinterpreted_batch_ndims}"
         )
     return summed(kl_divergence(p.base_dist, q.base_dist), p.reinterpreted_batch_ndims)
+
+
+@register_kl(Pareto, Pareto)
+def pareto_pareto(p: Any, q: Any) -> Any:
+    ratio = p.scale / q.scale
+    divergence = q.alpha * xp.log(ratio) + xp.log(p.alpha / q.alpha) + q.alpha / p.alpha - 1
+    return xp.where(p.scale < q.scale, math.inf, divergence)
+
+
+@register_kl(ContinuousBernoulli, ContinuousBernoulli)
+def continuous_bernoullis(p: Any, q: Any) -> Any:
+    apart = p.mean * (p.logits - q.logits) + p._log_norm() - q._log_norm()
+    return apart + functional.softplus(q.logits) - functional.softplus(p.logits)
+
+
+@register_kl(LowRankMultivariateNormal, LowRankMultivariateNormal)
+@register_kl(LowRankMultivariateNormal, MultivariateNormal)
+@register_kl(MultivariateNormal, LowRankMultivariateNormal)
+def lowrank_multivariate_normals(p: Any, q: Any) -> Any:
+    return multivariate_normals(*(MultivariateNormal(d.loc, scale_tril=d.scale_tril) for d in (p, q)))
+
+
+@register_kl(Exponential, Gamma)
+def exponential_gamma(p: Any, q: Any) -> Any:
+    ratio = q.rate / p.rate
+    return -q.concentration * xp.log(ratio) + ratio + gammaln(q.concentration) + q.concentration * EULER - (1 + EULER)
+
+
+@register_kl(Gamma, Exponential)
+def gamma_exponential(p: Any, q: Any) -> Any:
+    return -p.entropy() - xp.log(q.rate) + q.rate * p.concentration / p.rate
+
+
+@register_kl(Exponential, Normal)
+@register_kl(Gamma, Normal)
+@register_kl(Laplace, Normal)
+@register_kl(Gumbel, Normal)
+@register_kl(Beta, Normal)
+def any_normal(p: Any, q: Any) -> Any:
+    spread = (p.variance + (p.mean - q.loc) ** 2) / (2 * q.scale**2)
+    return -p.entropy() + spread + xp.log(q.scale) + 0.5 * math.log(2 * math.pi)
+
+
+@register_kl(Normal, Laplace)
+def normal_laplace(p: Any, q: Any) -> Any:
+    apart = p.loc - q.loc
+    moved = apart * xp.special.erf(math.sqrt(0.5) * apart / p.scale)
+    mean = moved + math.sqrt(2 / math.pi) * p.scale * xp.exp(-0.5 * (apart / p.scale) ** 2)
+    return -p.entropy() + xp.log(2 * q.scale) + mean / q.scale
+
+
+@register_kl(Bernoulli, Poisson)
+def bernoulli_poisson(p: Any, q: Any) -> Any:
+    return -p.entropy() - (p.probs * xp.log(q.rate) - q.rate)

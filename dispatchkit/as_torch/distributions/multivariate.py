@@ -146,3 +146,105 @@ def _lower_of_precision(precision: Any) -> Any:
     upper = xp.flip(flipped, axis=(-2, -1)).mT
     unit = xp.broadcast_to(xp.eye(precision.shape[-1], dtype=precision.dtype), tuple(precision.shape))
     return TRANSLATIONS["linalg.solve_triangular"](upper, unit, upper=False)
+
+
+class LowRankMultivariateNormal(Distribution):
+    """The normal distribution of vectors whose covariance is a matrix of low rank and a diagonal.
+
+    Parameters
+    ----------
+    loc : mean, of shape (..., n)
+    cov_factor : W of shape (..., n, r)
+    cov_diag : D of shape (..., n); the covariance is ``W W^T + D``
+
+    Examples
+    --------
+    >>> import dispatchkit.as_torch as torch
+    >>> d = torch.distributions.LowRankMultivariateNormal(torch.zeros(2), torch.tensor([[1.0], [0.0]]), torch.ones(2))
+    >>> d.variance
+    tensor([2., 1.])
+    """
+
+    arg_constraints = {
+        "loc": constraints.real_vector,
+        "cov_factor": constraints.independent(constraints.real, 2),
+        "cov_diag": constraints.independent(constraints.positive, 1),
+    }
+    support = constraints.real_vector
+    has_rsample = True
+    fields = {"loc": 1, "cov_factor": 2, "cov_diag": 1}
+
+    def __init__(self, loc: Any, cov_factor: Any, cov_diag: Any, validate_args: Any = None) -> None:
+        loc, factor, diagonal = map(tensor_of, (loc, cov_factor, cov_diag))
+        n = loc.shape[-1]
+        if factor.ndim < 2 or factor.shape[-2] != n:
+            raise ValueError(f"cov_factor must be a batch of matrices with shape {n} x m")
+        if diagonal.shape[-1] != n:
+            raise ValueError(f"cov_diag must be a batch of vectors with shape ({n},)")
+        shape = np.broadcast_shapes(tuple(loc.shape)[:-1], tuple(factor.shape)[:-2], tuple(diagonal.shape)[:-1])
+        self.loc, self.cov_diag = xp.broadcast_to(loc, (*shape, n)), xp.broadcast_to(diagonal, (*shape, n))
+        self.cov_factor = xp.broadcast_to(factor, (*shape, *factor.shape[-2:]))
+        super().__init__(shape, (n,), validate_args)
+
+    @property
+    @override
+    def mean(self) -> Any:
+        return self.loc
+
+    @property
+    @override
+    def mode(self) -> Any:
+        return self.loc
+
+    @property
+    @override
+    def variance(self) -> Any:
+        return xp.sum(self.cov_factor**2, axis=-1) + self.cov_diag
+
+    @property
+    def covariance_matrix(self) -> Any:
+        """The covariance."""
+        n = self._event_shape[0]
+        return self.cov_factor @ self.cov_factor.mT + self.cov_diag[..., None] * xp.eye(n, dtype=self.loc.dtype)
+
+    @property
+    def scale_tril(self) -> Any:
+        """The lower triangular matrix whose product with its transpose is the covariance."""
+        return xp.linalg.cholesky(self.covariance_matrix)
+
+    @property
+    def precision_matrix(self) -> Any:
+        """The inverse of the covariance."""
+        return xp.linalg.inv(self.covariance_matrix)
+
+    def _small(self) -> Any:
+        """Return ``D^-1 W``, and the lower factor of ``1 + W^T D^-1 W``."""
+        scaled = self.cov_factor / self.cov_diag[..., None]
+        rank = self.cov_factor.shape[-1]
+        inner = xp.eye(rank, dtype=self.loc.dtype) + self.cov_factor.mT @ scaled
+        return scaled, xp.linalg.cholesky(inner)
+
+    def _half_log_det(self) -> Any:
+        """Return half of the logarithm of the determinant of the covariance."""
+        _, lower = self._small()
+        of_factor = xp.sum(xp.log(xp.linalg.diagonal(lower)), axis=-1)
+        return of_factor + 0.5 * xp.sum(xp.log(self.cov_diag), axis=-1)
+
+    @override
+    def rsample(self, sample_shape: Any = ()) -> Any:
+        shape = self._extended_shape(sample_shape)
+        along = normals((*shape[:-1], self.cov_factor.shape[-1]), self.loc)
+        apart = normals(shape, self.loc)
+        return self.loc + (self.cov_factor @ along[..., None])[..., 0] + xp.sqrt(self.cov_diag) * apart
+
+    @override
+    def log_prob(self, value: Any) -> Any:
+        self._validate_sample(value)
+        apart, (scaled, lower) = value - self.loc, self._small()
+        along = (scaled.mT @ apart[..., None])[..., 0]
+        distance = xp.sum(apart**2 / self.cov_diag, axis=-1) - xp.sum(solved(lower, along) ** 2, axis=-1)
+        return -0.5 * (self._event_shape[0] * math.log(2 * math.pi) + distance) - self._half_log_det()
+
+    @override
+    def entropy(self) -> Any:
+        return 0.5 * self._event_shape[0] * (1 + math.log(2 * math.pi)) + self._half_log_det()

@@ -105,6 +105,14 @@ class _Inverse(Transform):
         return -self.of.log_abs_det_jacobian(y, x)
 
     @override
+    def forward_shape(self, shape: Any) -> Any:
+        return self.of.inverse_shape(shape)
+
+    @override
+    def inverse_shape(self, shape: Any) -> Any:
+        return self.of.forward_shape(shape)
+
+    @override
     def __repr__(self) -> str:
         return f"_InverseTransform({self.of!r})"
 
@@ -145,6 +153,18 @@ class ComposeTransform(Transform):
             total = total + summed(part.log_abs_det_jacobian(x, y), self.event_dim - part.event_dim)
             x = y
         return total
+
+    @override
+    def forward_shape(self, shape: Any) -> Any:
+        for part in self.parts:
+            shape = part.forward_shape(shape)
+        return shape
+
+    @override
+    def inverse_shape(self, shape: Any) -> Any:
+        for part in reversed(self.parts):
+            shape = part.inverse_shape(shape)
+        return shape
 
     @override
     def __repr__(self) -> str:
@@ -260,6 +280,11 @@ class PowerTransform(Transform):
         super().__init__(cache_size)
         self.exponent = xp.asarray(exponent, dtype=None)
 
+    @property
+    @override
+    def sign(self) -> Any:
+        return xp.sign(self.exponent)
+
     @override
     def _call(self, x: Any) -> Any:
         return x**self.exponent
@@ -300,6 +325,146 @@ class SoftmaxTransform(Transform):
     @override
     def _inverse(self, y: Any) -> Any:
         return xp.log(y)
+
+
+class StickBreakingTransform(Transform):
+    """Shares of a stick that is broken again and again, by a number for each break.
+
+    An argument of K - 1 numbers has a value of K shares that make up 1.
+    """
+
+    event_dim = 1
+
+    def _moved(self, x: Any) -> Any:
+        """Return the logits of the share of each break in what is left of the stick."""
+        count = x.shape[-1]
+        return x - xp.log(xp.arange(count, 0, -1, dtype=x.dtype))
+
+    @override
+    def _call(self, x: Any) -> Any:
+        share = xp.sigmoid(self._moved(x))
+        left = xp.cumulative_prod(1 - share, axis=-1)
+        one = xp.ones_like(x[..., :1])
+        return xp.concat([share, one], axis=-1) * xp.concat([one, left], axis=-1)
+
+    @override
+    def _inverse(self, y: Any) -> Any:
+        broken = y[..., :-1]
+        left = xp.clip(1 - xp.cumulative_sum(broken, axis=-1), float(xp.finfo(y.dtype).smallest_normal), None)
+        return xp.log(broken) - xp.log(left) + xp.log(xp.arange(broken.shape[-1], 0, -1, dtype=y.dtype))
+
+    @override
+    def log_abs_det_jacobian(self, x: Any, y: Any) -> Any:
+        moved = self._moved(x)
+        return xp.sum(-moved - functional.softplus(-moved) + xp.log(y[..., :-1]), axis=-1)
+
+    @override
+    def forward_shape(self, shape: Any) -> Any:
+        return (*shape[:-1], shape[-1] + 1)
+
+    @override
+    def inverse_shape(self, shape: Any) -> Any:
+        return (*shape[:-1], shape[-1] - 1)
+
+
+class IndependentTransform(Transform):
+    """A function whose last axes are one argument together.
+
+    Parameters
+    ----------
+    base_transform : the function
+    reinterpreted_batch_ndims : number of further axes that are one argument
+    cache_size : as of `Transform`
+    """
+
+    def __init__(self, base_transform: Any, reinterpreted_batch_ndims: Any, cache_size: Any = 0) -> None:
+        super().__init__(cache_size)
+        self.base_transform, self.reinterpreted_batch_ndims = base_transform, reinterpreted_batch_ndims
+        self.bijective, self.sign = base_transform.bijective, base_transform.sign
+        self.event_dim = base_transform.event_dim + reinterpreted_batch_ndims
+
+    @override
+    def _call(self, x: Any) -> Any:
+        return self.base_transform(x)
+
+    @override
+    def _inverse(self, y: Any) -> Any:
+        return self.base_transform._inv_call(y)
+
+    @override
+    def log_abs_det_jacobian(self, x: Any, y: Any) -> Any:
+        return summed(self.base_transform.log_abs_det_jacobian(x, y), self.reinterpreted_batch_ndims)
+
+    @override
+    def forward_shape(self, shape: Any) -> Any:
+        return self.base_transform.forward_shape(shape)
+
+    @override
+    def inverse_shape(self, shape: Any) -> Any:
+        return self.base_transform.inverse_shape(shape)
+
+    @override
+    def __repr__(self) -> str:
+        return f"IndependentTransform({self.base_transform!r}, {self.reinterpreted_batch_ndims})"
+
+
+class CumulativeDistributionTransform(Transform):
+    """The probability of smaller or equal values of a distribution.
+
+    Parameters
+    ----------
+    distribution : which has `cdf` and `icdf`
+    cache_size : as of `Transform`
+    """
+
+    def __init__(self, distribution: Any, cache_size: Any = 0) -> None:
+        super().__init__(cache_size)
+        self.distribution = distribution
+
+    @override
+    def _call(self, x: Any) -> Any:
+        return self.distribution.cdf(x)
+
+    @override
+    def _inverse(self, y: Any) -> Any:
+        return self.distribution.icdf(y)
+
+    @override
+    def log_abs_det_jacobian(self, x: Any, y: Any) -> Any:
+        return self.distribution.log_prob(x)
+
+
+class LowerCholeskyTransform(Transform):
+    """Lower triangles of matrices, with exponentials of their diagonals."""
+
+    event_dim = 2
+
+    @override
+    def _call(self, x: Any) -> Any:
+        return xp.tril(x, k=-1) + _diagonal(x, xp.exp)
+
+    @override
+    def _inverse(self, y: Any) -> Any:
+        return xp.tril(y, k=-1) + _diagonal(y, xp.log)
+
+
+class PositiveDefiniteTransform(LowerCholeskyTransform):
+    """Positive definite matrices, by the logarithms of the diagonals of their lower factors."""
+
+    @override
+    def _call(self, x: Any) -> Any:
+        lower = super()._call(x)
+        return lower @ lower.mT
+
+    @override
+    def _inverse(self, y: Any) -> Any:
+        return super()._inverse(xp.linalg.cholesky(y))
+
+
+def _diagonal(matrix: Any, function: Any) -> Any:
+    """Return a function of the diagonal of a matrix as a diagonal matrix."""
+    values = function(xp.linalg.diagonal(matrix))
+    return values[..., None] * xp.eye(matrix.shape[-1], dtype=matrix.dtype)
 
 
 identity_transform = ComposeTransform([])

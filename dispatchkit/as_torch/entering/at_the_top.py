@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import numpy as np
@@ -11,7 +11,7 @@ from dispatchkit.as_torch.calling.allowed import allowed_names
 from dispatchkit.as_torch.spelling import FUNCTIONS, HOME, Tensor, spell
 from dispatchkit.declare.namespace import tensor_namespace as xp
 
-__all__ = ["changing_functions", "functions_at_the_top"]
+__all__ = ["changing_functions", "functions_at_the_top", "method_functions"]
 
 Call = Callable[..., Any]
 NETWORKS = "nn.functional"
@@ -24,20 +24,30 @@ SAME = (
 )
 
 
-# Methods that are functions there, too.
-METHODS = ("detach", "get_device", "is_conj", "is_inference", "is_neg", "is_nonzero", "is_signed")
+# What are no methods in PyTorch.
+NO_FUNCTIONS = frozenset({"cpu", "eig", "layout"})
 
 
 def functions_at_the_top() -> dict[str, Call]:
-    """Return functions of networks, and of what only methods do elsewhere, by their names among all others."""
+    """Return functions of networks, by their names among all others."""
     functions = {name: FUNCTIONS[f"{NETWORKS}.{name}"] for name in SAME}
-    functions |= {name: by_method(name) for name in METHODS}
     written = (batch_norm, dropout, embedding, feature_dropout, frombuffer)
     return {**functions, **{each.__name__: each for each in written}, **changing_functions("")}
 
 
+def method_functions(held: Mapping[str, Any]) -> dict[str, Call]:
+    """Return the functions that call the method of their name, such as `torch.detach` and `torch.exp_`.
+
+    Parameters
+    ----------
+    held : what the module has already
+    """
+    names = (allowed_names("") or frozenset()) - held.keys() - NO_FUNCTIONS
+    return {name: by_method(name) for name in sorted(names) if name[0] != "_" and callable(getattr(Tensor, name, None))}
+
+
 def changing_functions(place: str) -> dict[str, Call]:
-    """Return the functions of a module that change their first argument, whose names end in an underscore.
+    """Return the functions of networks that change their first argument, whose names end in an underscore.
 
     Parameters
     ----------
@@ -47,19 +57,16 @@ def changing_functions(place: str) -> dict[str, Call]:
     functions = {}
     for name in names:
         function = FUNCTIONS.get(f"{NETWORKS}.{name[:-1]}")
-        if hasattr(Tensor, name) and place == "":
-            functions[name] = by_method(name)
-        elif function is not None and "inplace" in function.__signature__.parameters:  # type: ignore[attr-defined]
+        if function is not None and "inplace" in function.__signature__.parameters:  # type: ignore[attr-defined]
             functions[name] = by_option(name, function)
     return functions
 
 
 def by_method(name: str) -> Call:
     """Return the function that calls a method of its first argument."""
-    method = getattr(Tensor, name)
 
     def function(input: Any, *args: Any, **kwargs: Any) -> Any:
-        return method(input, *args, **kwargs)
+        return getattr(input, name)(*args, **kwargs)
 
     return shown_as(function, "", name, f"Call the method `{name}` of the tensor `input`.")
 

@@ -16,17 +16,11 @@ from dispatchkit.as_torch.entering.entered import extend_module, of_module
 from dispatchkit.as_torch.layers.families import FAMILIES
 from dispatchkit.as_torch.spelling import HOME
 from dispatchkit.nn import init
+from dispatchkit.optim import required
 
 __all__ = ["PACKAGES", "PRIVATE", "enter_homes"]
 
 PACKAGES = ("autograd", "nn.modules", "nn.utils", "optim", "utils.data")
-
-
-class RequiredOption:
-    """What stands for an option of an optimiser that has no default."""
-
-    def __repr__(self) -> str:
-        return "<required parameter>"
 
 
 def _ntuple(length: int, name: str = "parse") -> Callable[[Any], tuple[Any, ...]]:
@@ -57,7 +51,7 @@ def _calculate_correct_fan(tensor: Any, mode: str) -> int:
 # What programs import from these modules besides what their packages have.
 MEMBERS: dict[str, Any] = {
     **FAMILIES,
-    "required": RequiredOption(),
+    "required": required,
     "_ntuple": _ntuple,
     "_single": _ntuple(1, "_single"),
     "_pair": _ntuple(2, "_pair"),

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import re
 import sys
-from typing import Any
+from typing import Any, Final
 
 import numpy as np
 
 from dispatchkit import optim, random
 from dispatchkit.as_torch import distributions, stacked, utilities
-from dispatchkit.as_torch.entering.at_the_top import changing_functions, functions_at_the_top
+from dispatchkit.as_torch.distributions import tools
+from dispatchkit.as_torch.entering.at_the_top import changing_functions, functions_at_the_top, method_functions
 from dispatchkit.as_torch.entering.entered import extend_module, of_module
 from dispatchkit.as_torch.entering.homes import enter_homes
 from dispatchkit.as_torch.files import serialization
@@ -22,24 +23,34 @@ from dispatchkit.as_torch.layers.constructors import constructed_as_in_pytorch
 from dispatchkit.as_torch.layers.weighted import Bilinear, DataParallel, EmbeddingBag, Softmax2d, Unflatten
 from dispatchkit.as_torch.machine import amp, limits, processes
 from dispatchkit.as_torch.machine import settings as machine
+from dispatchkit.as_torch.matrices import coordinates
+from dispatchkit.as_torch.matrices.optimizers import Adafactor, Muon
 from dispatchkit.as_torch.methods.further_methods import give_further_methods
 from dispatchkit.as_torch.methods.reshaped import give_shapes_in_place
 from dispatchkit.as_torch.shapes import Shape
 from dispatchkit.as_torch.spelling import FUNCTIONS, HOME, Module, enter_module, spelling_results
-from dispatchkit.declare.namespace import tensor_namespace as xp
 from dispatchkit.nn import utils
 
 # The names of distributions, and PyTorch's modules of one distribution each.
 NAMED = frozenset(name for name, value in vars(distributions).items() if isinstance(value, type))
 NAMED |= {"constraints", "transforms", "identity_transform", "kl_divergence", "register_kl"}
+NAMED |= {"biject_to", "transform_to"}
+ELSEWHERE = (
+    *("FisherSnedecor", "LowRankMultivariateNormal", "OneHotCategorical", "RelaxedOneHotCategorical", "StudentT"),
+    "OneHotCategoricalStraightThrough",
+)
 OF_DISTRIBUTIONS = {
     "kl": ("kl_divergence", "register_kl"),
     "studentT": ("StudentT",),
+    "constraint_registry": ("biject_to", "transform_to"),
+    "relaxed_categorical": ("RelaxedOneHotCategorical",),
+    "fishersnedecor": ("FisherSnedecor",),
+    "lowrank_multivariate_normal": ("LowRankMultivariateNormal",),
     "one_hot_categorical": ("OneHotCategorical", "OneHotCategoricalStraightThrough"),
     **{
         re.sub(r"(?<!^)(?=[A-Z])", "_", name).lower(): (name,)
         for name in NAMED
-        if name[0].isupper() and not name.endswith("Transform") and name not in ("OneHotCategorical", "StudentT")
+        if name[0].isupper() and not name.endswith("Transform") and name not in ELSEWHERE
     },
 }
 
@@ -76,19 +87,32 @@ def enter_programs() -> None:
     """Enter all of it."""
     give_further_methods()
     give_shapes_in_place()
+    coordinates.give_sparse_methods()
+    enter_module("sparse", coordinates.OF_SPARSE)
+    extend_module("", {"sparse_coo_tensor": coordinates.sparse_coo_tensor, "sparse_coo": "sparse_coo"})
     enter_module("distributions", {name: value for name, value in vars(distributions).items() if name in NAMED})
     for name, members in OF_DISTRIBUTIONS.items():
         enter_module(f"distributions.{name}", {each: getattr(distributions, each) for each in members})
+    enter_module("distributions.utils", tools.OF_UTILS)
+    enter_module("distributions.exp_family", {"ExponentialFamily": distributions.Distribution})
     precision = {name: getattr(amp, name) for name in ("autocast", "GradScaler", "custom_fwd", "custom_bwd")}
-    enter_module("amp", precision)
+    enter_module("amp", {**precision, "is_autocast_available": amp.is_autocast_available})
+    enter_module("amp.autocast_mode", {**precision, "is_autocast_available": amp.is_autocast_available})
+    extend_module("", amp.OF_PRECISION)
     enter_module("cuda.amp", {**precision, "autocast": amp.autocast_of, "GradScaler": amp.scaler_of})
     _enter_layers()
     _enter_functions(precision)
     _enter_machine()
     for place, held in processes.modules().items():
         extend_module(place, held)
+    extend_module("", method_functions(vars(sys.modules[HOME])))
     enter_homes()
     hide_own_modules()
+
+
+def _annotate(the_type: Any, the_value: Any) -> Any:
+    """Return a value, of which a type is said."""
+    return the_value
 
 
 def hide_own_modules() -> None:
@@ -133,7 +157,7 @@ def _enter_layers() -> None:
         for name, value in of_module("optim").items()
         if isinstance(value, type) and issubclass(value, optim.Optimizer) and value is not optim.Optimizer
     }
-    extend_module("optim", classes)
+    extend_module("optim", {**classes, "Adafactor": Adafactor, "Muon": Muon})
 
 
 def _enter_functions(precision: dict[str, Any]) -> None:
@@ -168,11 +192,10 @@ def _enter_machine() -> None:
     names = {**machine.TYPES, **of_threads, **of_random, **{name: getattr(machine, name) for name in others}}
     silent = ("set_float32_matmul_precision", "use_deterministic_algorithms", "set_flush_denormal")
     names |= dict.fromkeys(silent, machine.nothing)
-    asked = ("are_deterministic_algorithms_enabled", "is_autocast_enabled", "is_inference_mode_enabled")
-    names |= dict.fromkeys((*asked, "is_deterministic_algorithms_warn_only_enabled"), machine.no)
+    modes = ("are_deterministic_algorithms_enabled", "is_deterministic_algorithms_warn_only_enabled")
+    names |= dict.fromkeys((*modes, "is_inference_mode_enabled"), machine.no)
     names |= {"get_float32_matmul_precision": machine.highest, "default_generator": random.default_generator}
-    names |= dict.fromkeys(("layout", "memory_format"), str)
-    names |= {"half": xp.float16, "bfloat16": limits.bfloat16}
+    names |= {"half": np.dtype("float16"), "bfloat16": limits.bfloat16}
     extend_module(
         "",
         {
@@ -183,6 +206,8 @@ def _enter_machine() -> None:
             "finfo": limits.finfo,
             "iinfo": limits.iinfo,
             "Size": Shape,
+            "layout": str,
+            "memory_format": str,
             "dtype": np.dtype,
         },
     )
@@ -193,6 +218,9 @@ def _enter_machine() -> None:
     of_cuda |= dict.fromkeys(("memory_allocated", "max_memory_allocated", "memory_reserved"), machine.zero)
     extend_module("cuda", of_cuda)
     extend_module("backends.cudnn", {"benchmark": False, "deterministic": False, "enabled": False})
-    enter_module("jit", dict.fromkeys(("script", "ignore", "unused", "export", "script_if_tracing"), machine.as_it_is))
+    scripts = ("script", "ignore", "unused", "export", "script_if_tracing")
+    asked = dict.fromkeys(("is_scripting", "is_tracing"), machine.no)
+    enter_module("jit", {**dict.fromkeys(scripts, machine.as_it_is), **asked, "Final": Final, "annotate": _annotate})
+    extend_module("linalg", {"LinAlgError": np.linalg.LinAlgError})
     of_group = {"is_available": machine.no, "is_initialized": machine.no}
     enter_module("distributed", {**of_group, "get_rank": machine.zero, "get_world_size": machine.one})

@@ -286,3 +286,26 @@ def compile_nothing(model: Any = None, **options: Any) -> Any:
     if not callable(model):
         raise TypeError(f"compile: model must be a function or module, found {type(model).__name__}")
     return model
+
+
+def is_autocast_enabled(device_type: str | None = None) -> bool:
+    """Return False: nothing is computed with fewer digits than its arguments have."""
+    return False
+
+
+def is_autocast_available(device_type: str) -> bool:
+    """Return whether blocks of `autocast` may be written for a kind of device, which they may for all."""
+    return isinstance(device_type, str)
+
+
+def get_autocast_dtype(device_type: str) -> Any:
+    """Return the dtype in which blocks of `autocast` compute, the default one."""
+    return xp.get_default_dtype()
+
+
+# What is asked about `autocast` at the top of PyTorch.
+OF_PRECISION: dict[str, Any] = {
+    **{each.__name__: each for each in (is_autocast_enabled, get_autocast_dtype)},
+    "is_autocast_cpu_enabled": is_autocast_enabled,
+    "get_autocast_gpu_dtype": lambda: get_autocast_dtype("cuda"),
+}

@@ -67,11 +67,13 @@ class AbsentDtype:
     False
     """
 
+    is_floating_point, is_complex = True, False
+
     def __init__(self, name: str) -> None:
         self.name = name
 
     def __repr__(self) -> str:
-        return self.name
+        return f"torch.{self.name}"
 
 
 bfloat16 = AbsentDtype("bfloat16")

@@ -160,6 +160,26 @@ def _from_the_net(*args: Any, **kwargs: Any) -> NoReturn:
     raise RuntimeError("nothing is loaded from the net; download the file, and read it with torch.load(path)")
 
 
+def _without_group(*args: Any, **kwargs: Any) -> NoReturn:
+    raise ValueError(
+        "Default process group has not been initialized: there is one process here; ask torch.distributed."
+        "is_initialized() first"
+    )
+
+
+# What several processes do together.
+TOGETHER = (
+    *("all_gather", "all_gather_object", "all_reduce", "all_to_all", "barrier", "broadcast", "broadcast_object_list"),
+    *("gather", "new_group", "recv", "reduce", "reduce_scatter", "scatter", "send"),
+)
+
+
+class ReduceOp(enum.Enum):
+    """How what several processes have becomes one."""
+
+    SUM, AVG, PRODUCT, MIN, MAX = range(5)
+
+
 def modules() -> dict[str, dict[str, Any]]:
     """Return what the modules have, by their paths inside PyTorch."""
     of_processes = {name: getattr(multiprocessing, name) for name in multiprocessing.__all__}
@@ -168,6 +188,11 @@ def modules() -> dict[str, dict[str, Any]]:
     as_they_are = dict.fromkeys(("disable", "allow_in_graph", "assume_constant_result"), settings.as_it_is)
     return {
         "compiler": {**as_they_are, "is_compiling": settings.no, "is_dynamo_compiling": settings.no},
+        "distributed": {**dict.fromkeys(TOGETHER, _without_group), "ReduceOp": ReduceOp},
+        "distributed.nn": dict.fromkeys(
+            ("all_gather", "all_reduce", "all_to_all", "broadcast", "gather", "reduce", "reduce_scatter", "scatter"),
+            _without_group,
+        ),
         "hub": dict.fromkeys(("load", "load_state_dict_from_url", "download_url_to_file"), _from_the_net),
         "multiprocessing": {**of_processes, **sharing},
         "nn.attention": {"SDPBackend": SDPBackend, "sdpa_kernel": nullcontext},

@@ -7,6 +7,8 @@ Written by ``nox -s generated`` from the table; do not edit.
 from dispatchkit.nn.init import calculate_gain as calculate_gain
 from dispatchkit.nn.init import constant_ as constant
 from dispatchkit.nn.init import constant_ as constant_
+from dispatchkit.nn.init import dirac_ as dirac
+from dispatchkit.nn.init import dirac_ as dirac_
 from dispatchkit.nn.init import eye_ as eye
 from dispatchkit.nn.init import eye_ as eye_
 from dispatchkit.nn.init import kaiming_normal_ as kaiming_normal
@@ -18,6 +20,8 @@ from dispatchkit.nn.init import normal_ as normal_
 from dispatchkit.nn.init import ones_ as ones_
 from dispatchkit.nn.init import orthogonal_ as orthogonal
 from dispatchkit.nn.init import orthogonal_ as orthogonal_
+from dispatchkit.nn.init import sparse_ as sparse
+from dispatchkit.nn.init import sparse_ as sparse_
 from dispatchkit.nn.init import trunc_normal_ as trunc_normal_
 from dispatchkit.nn.init import uniform_ as uniform
 from dispatchkit.nn.init import uniform_ as uniform_

@@ -29,6 +29,8 @@ class ASGD(dispatchkit.optim.ASGD):
 class Adadelta(dispatchkit.optim.Adadelta):
     def __init__(self, *args: Any, **kwargs: Any) -> None: ...
 
+Adafactor: Any
+
 class Adagrad(dispatchkit.optim.Adagrad):
     def __init__(self, *args: Any, **kwargs: Any) -> None: ...
 
@@ -43,6 +45,8 @@ class Adamax(dispatchkit.optim.Adamax):
 
 class LBFGS(dispatchkit.optim.LBFGS):
     def __init__(self, *args: Any, **kwargs: Any) -> None: ...
+
+Muon: Any
 
 class NAdam(dispatchkit.optim.NAdam):
     def __init__(self, *args: Any, **kwargs: Any) -> None: ...

@@ -19,6 +19,7 @@ from dispatchkit.graph.recording import is_grad_enabled
 from dispatchkit.graph.storage import Storage
 from dispatchkit.interop.compiling.backends import Backend, backend_named
 from dispatchkit.nn import Module
+from dispatchkit.nn.registered import TABLES
 from dispatchkit.ops.random.generator import RandomDraw, replaying
 from dispatchkit.optim import Optimizer
 from dispatchkit.progress import announced
@@ -28,9 +29,6 @@ from dispatchkit.protocol.observers import is_observed, live
 from dispatchkit.tensor import Tensor
 from dispatchkit.tensor.gradients import gradient_of, keep_gradient
 from dispatchkit.tree import leaves, leaves_with_paths, map_leaves
-
-# Tables of a module that change where parameters, buffers or modules come or go.
-TABLES = ("_parameter_names", "_buffer_names", "_module_names")
 
 
 class State:
@@ -80,7 +78,7 @@ class State:
     def _read_module(self, place: Any, module: Any) -> None:
         attributes = module.__dict__
         self._changing.append(attributes)
-        for table in TABLES:
+        for table in TABLES:  # which change where parameters, buffers or modules come or go
             self._read_size(attributes[table])
         self._read_entry((*place, "training"), attributes, "training")
         for name in (*module._parameter_names, *module._buffer_names):

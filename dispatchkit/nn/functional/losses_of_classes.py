@@ -500,8 +500,14 @@ def cross_entropy_jvp_target(xp, t, x, target, weight, ignore_index, label_smoot
     return classes.reduced(xp.sum(slope * t, axis=classes.axis), x, weight, reduction)
 
 
+def _options(ignore_index, label_smoothing, reduction):
+    return {"ignore_index": ignore_index, "label_smoothing": label_smoothing, "reduction": reduction}
+
+
 @cross_entropy.def_vjp("weight")
-def cross_entropy_vjp_weight(xp, g, y, x, target, weight, ignore_index, label_smoothing, reduction):
+def cross_entropy_vjp_weight(xp, g, x, target, weight, ignore_index, label_smoothing, reduction):
+    # A rule that read the loss would keep it from being changed, as in `loss += other`, also without weights.
+    y = called(xp, cross_entropy, x, target, weight, **_options(ignore_index, label_smoothing, reduction))
     x, classes = _parts_of_call(xp, x, target, ignore_index)
     slope = classes.slope_of_weight(x, y, label_smoothing, reduction)
     others = tuple(i for i in range(x.ndim) if i != classes.axis)
@@ -509,7 +515,8 @@ def cross_entropy_vjp_weight(xp, g, y, x, target, weight, ignore_index, label_sm
 
 
 @cross_entropy.def_jvp("weight")
-def cross_entropy_jvp_weight(xp, t, y, x, target, weight, ignore_index, label_smoothing, reduction):
+def cross_entropy_jvp_weight(xp, t, x, target, weight, ignore_index, label_smoothing, reduction):
+    y = called(xp, cross_entropy, x, target, weight, **_options(ignore_index, label_smoothing, reduction))
     x, classes = _parts_of_call(xp, x, target, ignore_index)
     slope = classes.slope_of_weight(x, y, label_smoothing, reduction) * classes.along(x, t)
     return classes.reduced(xp.sum(slope, axis=classes.axis), x, weight, reduction)

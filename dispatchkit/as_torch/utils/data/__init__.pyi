@@ -9,12 +9,14 @@ from dispatchkit.as_torch.utils.data import dataset as dataset
 from dispatchkit.as_torch.utils.data import distributed as distributed
 from dispatchkit.as_torch.utils.data import sampler as sampler
 from dispatchkit.data import BatchSampler as BatchSampler
+from dispatchkit.data import ChainDataset as ChainDataset
 from dispatchkit.data import ConcatDataset as ConcatDataset
 from dispatchkit.data import Dataset as Dataset
 from dispatchkit.data import IterableDataset as IterableDataset
 from dispatchkit.data import RandomSampler as RandomSampler
 from dispatchkit.data import Sampler as Sampler
 from dispatchkit.data import SequentialSampler as SequentialSampler
+from dispatchkit.data import StackDataset as StackDataset
 from dispatchkit.data import Subset as Subset
 from dispatchkit.data import SubsetRandomSampler as SubsetRandomSampler
 from dispatchkit.data import TensorDataset as TensorDataset
@@ -28,3 +30,5 @@ import dispatchkit.data
 class DataLoader(dispatchkit.data.DataLoader): ...
 
 DistributedSampler: Any
+
+get_worker_info: Any

@@ -1,4 +1,4 @@
-"""`torch.distributions.one_hot_categorical_straight_through` of PyTorch in terms of dispatchkit.
+"""`torch.distributions.relaxed_bernoulli` of PyTorch in terms of dispatchkit.
 
 Written by ``nox -s generated`` from the table; do not edit.
 """
@@ -6,4 +6,4 @@ Written by ``nox -s generated`` from the table; do not edit.
 # mypy: disable-error-code="misc, no-redef, override"
 from typing import Any
 
-OneHotCategoricalStraightThrough: Any
+RelaxedBernoulli: Any

@@ -1,4 +1,4 @@
-"""`torch.amp` of PyTorch in terms of dispatchkit.
+"""`torch.distributions.kumaraswamy` of PyTorch in terms of dispatchkit.
 
 Written by ``nox -s generated`` from the table; do not edit.
 """
@@ -6,10 +6,4 @@ Written by ``nox -s generated`` from the table; do not edit.
 # mypy: disable-error-code="misc, no-redef, override"
 from typing import Any
 
-GradScaler: Any
-
-autocast: Any
-
-custom_bwd: Any
-
-custom_fwd: Any
+Kumaraswamy: Any

@@ -1,4 +1,4 @@
-"""`torch.distributed` of PyTorch in terms of dispatchkit.
+"""`torch.distributions.exp_family` of PyTorch in terms of dispatchkit.
 
 Written by ``nox -s generated`` from the table; do not edit.
 """
@@ -6,10 +6,4 @@ Written by ``nox -s generated`` from the table; do not edit.
 # mypy: disable-error-code="misc, no-redef, override"
 from typing import Any
 
-get_rank: Any
-
-get_world_size: Any
-
-is_available: Any
-
-is_initialized: Any
+ExponentialFamily: Any

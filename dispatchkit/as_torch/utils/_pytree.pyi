@@ -1,0 +1,29 @@
+"""`torch.utils._pytree` of PyTorch in terms of dispatchkit.
+
+Written by ``nox -s generated`` from the table; do not edit.
+"""
+
+# mypy: disable-error-code="misc, no-redef, override"
+from typing import Any
+
+PyTree: Any
+
+TreeSpec: Any
+
+tree_all: Any
+
+tree_any: Any
+
+tree_flatten: Any
+
+tree_iter: Any
+
+tree_leaves: Any
+
+tree_map: Any
+
+tree_map_only: Any
+
+tree_structure: Any
+
+tree_unflatten: Any

@@ -1,0 +1,73 @@
+"""The members of a module of one kind, as a mapping that is read and written: `Module._modules` and its like."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, MutableMapping
+from typing import Any
+
+from dispatchkit.marks import override
+
+PARAMETERS, BUFFERS, MODULES = "_parameter_names", "_buffer_names", "_module_names"
+# The attributes of a module that hold the names of its members, by kind.
+TABLES = (PARAMETERS, BUFFERS, MODULES)
+
+
+def is_method(cls: type, name: str) -> bool:
+    """Return whether a class has a method or property of a name, which an instance's attribute would hide."""
+    for base in cls.__mro__:
+        if name in vars(base):
+            return hasattr(vars(base)[name], "__get__")
+    return False
+
+
+class Registered(MutableMapping[str, Any]):
+    """The members of a module of one kind by name; what is written here is registered, what is deleted is gone.
+
+    Parameters
+    ----------
+    module : whose members they are
+    table : the attribute of the module that holds their names
+    """
+
+    __slots__ = ("_module", "_table")
+
+    def __init__(self, module: Any, table: str) -> None:
+        self._module, self._table = module, table
+
+    @property
+    def _names(self) -> dict[str, Any]:
+        """The names, each with what the table notes of it."""
+        return self._module.__dict__[self._table]  # type: ignore[no-any-return]  # as registered
+
+    @override
+    def __getitem__(self, name: str) -> Any:
+        note = self._names[name]
+        if self._table == MODULES and note is not None:
+            name = note
+        return self._module.__dict__[name]
+
+    @override
+    def __setitem__(self, name: str, value: Any) -> None:
+        self._module._check_member(self._table, name, value)
+        note = self._names.get(name)
+        if note is None and self._table == BUFFERS:
+            note = True  # it is saved
+        self._module._enter(self._table, name, value, note)
+
+    @override
+    def __delitem__(self, name: str) -> None:
+        if name not in self._names:
+            raise KeyError(name)
+        delattr(self._module, name)
+
+    @override
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._names)
+
+    @override
+    def __len__(self) -> int:
+        return len(self._names)
+
+    @override
+    def __repr__(self) -> str:
+        return repr(dict(self))

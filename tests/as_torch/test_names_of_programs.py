@@ -1,0 +1,268 @@
+"""Names that programs of others use: optimisers of matrices, trees, methods as functions, data sets, dtypes."""
+
+from __future__ import annotations
+
+import math
+from collections import OrderedDict
+from typing import Any, NamedTuple
+
+import numpy as np
+import pytest
+
+import dispatchkit as dk
+import dispatchkit.as_torch as torch
+import dispatchkit.as_torch.nn.functional as F
+from dispatchkit.as_torch.utils import _pytree as trees
+
+W, B, X = (np.random.default_rng(0).standard_normal(shape) for shape in ((4, 3), (3,), (5, 4)))
+
+
+def trained(library: Any, name: str, parameters: list[Any], **options: Any) -> list[Any]:
+    held = [library.tensor(p.copy(), requires_grad=True) for p in parameters]
+    optimizer = getattr(library.optim, name)(held, **options)
+    for _ in range(4):
+        y = library.tensor(X) @ held[0]
+        for bias in held[1:]:
+            y = y + bias
+        optimizer.zero_grad()
+        (y**2).sum().backward()
+        optimizer.step()
+    return [p.detach().numpy() for p in held]
+
+
+@pytest.mark.parametrize(
+    ("name", "options", "rtol"),
+    [
+        ("Adafactor", {}, 1e-10),
+        (
+            "Adafactor",
+            {"lr": 0.3, "weight_decay": 0.1, "eps": (1e-4, 0.01), "d": 1.5, "beta2_decay": -0.5, "maximize": True},
+            1e-10,
+        ),
+        ("Muon", {"lr": 0.1}, 0.05),  # PyTorch rounds to bfloat16
+        ("Muon", {"lr": 0.1, "nesterov": False, "adjust_lr_fn": "match_rms_adamw"}, 0.05),
+    ],
+)
+def test_optimisers_of_matrices_go_the_steps_of_pytorch(name: str, options: dict[str, Any], rtol: float) -> None:
+    theirs = pytest.importorskip("torch")
+    parameters = [W] if name == "Muon" else [W, B]
+    for ours, other in zip(
+        trained(torch, name, parameters, **options), trained(theirs, name, parameters, **options), strict=True
+    ):
+        np.testing.assert_allclose(ours, other, rtol=rtol, atol=rtol)
+
+
+def test_steps_of_muon_are_nearly_orthogonal() -> None:
+    (after,) = trained(torch, "Muon", [W], lr=0.01, weight_decay=0.0)
+    singular = np.linalg.svd(after - W, compute_uv=False) / (0.01 * math.sqrt(4 / 3))
+    assert np.all((singular > 1.5) & (singular < 5))  # of four steps, each of about 1
+
+
+@pytest.mark.parametrize(
+    ("make", "message"),
+    [
+        (lambda p: torch.optim.Adafactor([p], lr=-1.0), "Learning rate should be >= 0 but is: -1.0"),
+        (lambda p: torch.optim.Adafactor([p], d=0.5), "Clipping threshold d should be >= 1 but is: 0.5"),
+        (
+            lambda p: torch.optim.Muon([p[0].detach().requires_grad_()]),
+            "Muon only supports 2D parameters whereas we found .* size: \\(3,\\)",
+        ),
+        (lambda p: torch.optim.Muon([p], adjust_lr_fn="other"), "Adjust learning rate function other is not supported"),
+    ],
+)
+def test_options_of_optimisers_of_matrices_are_checked(make: Any, message: str) -> None:
+    with pytest.raises(ValueError, match=message):
+        make(torch.ones(2, 3, requires_grad=True))
+
+
+def test_complex_matrices_are_refused() -> None:
+    x = torch.ones(2, 2, dtype=torch.complex128, requires_grad=True)
+    x.abs().sum().backward()
+    with pytest.raises(RuntimeError, match="Muon does not support complex parameters"):
+        torch.optim.Muon([x]).step(lambda: None)
+
+
+def test_an_option_that_is_required_is_asked_for() -> None:
+    class Descent(torch.optim.Optimizer):
+        def __init__(self, params: Any, lr: Any = torch.optim.optimizer.required) -> None:
+            super().__init__(params, {"lr": lr})
+
+    with pytest.raises(ValueError, match="didn't specify a value of required optimization parameter lr"):
+        Descent([torch.ones(2, requires_grad=True)])
+
+
+class Pair(NamedTuple):
+    first: Any
+    second: Any
+
+
+def test_trees_are_taken_apart_and_put_together() -> None:
+    tree = {"a": [1, (2, None)], "b": Pair(3, OrderedDict(c=4))}
+    leaves, spec = trees.tree_flatten(tree)
+    assert (leaves, spec.num_leaves) == ([1, 2, None, 3, 4], 5)
+    assert trees.tree_unflatten(leaves, spec) == tree
+    assert type(trees.tree_unflatten(leaves, spec)["b"]) is Pair
+    assert trees.tree_map(lambda x, y: x + y, [1, (2,)], [10, (20,)]) == [11, (22,)]
+    assert trees.tree_map_only(int, lambda x: -x, [1, "a"]) == [-1, "a"]
+    assert trees.tree_leaves([[1], [2]], is_leaf=lambda x: x == [1]) == [[1], 2]
+    assert (trees.tree_all(bool, [1, 0]), trees.tree_any(bool, [1, 0])) == (False, True)
+    with pytest.raises(ValueError, match="`leaves` has length 1 but the spec refers to a pytree that holds 5 items"):
+        trees.tree_unflatten([1], spec)
+    with pytest.raises(ValueError, match="tree_map: the trees have 2, 1 leaves"):
+        trees.tree_map(max, [1, 2], [3])
+
+
+def test_methods_are_functions_too() -> None:
+    x = torch.tensor([1.0, -2.0])
+    assert torch.relu_(x) is x
+    assert x.tolist() == [1.0, 0.0]
+    assert torch.fill_(x, 3.0).tolist() == torch.clamp_(torch.tensor([5.0, 3.0]), max=3.0).tolist() == [3.0, 3.0]
+    assert (torch.is_nonzero(torch.ones(1)), torch.is_same_size(x, x), torch.detach(x).requires_grad) == (
+        True,
+        True,
+        False,
+    )
+    y = torch.tensor([1.0, -2.0])
+    assert F.leaky_relu_(y, 0.5) is y
+    assert y.tolist() == [1.0, -1.0]
+    assert F.threshold_(torch.tensor([1.0, -2.0]), 0.0, 5.0).tolist() == [1.0, 5.0]
+
+
+def test_functions_of_integers_and_places() -> None:
+    assert torch.tril_indices(3, 3).tolist() == [[0, 1, 1, 2, 2, 2], [0, 0, 1, 0, 1, 2]]
+    assert torch.triu_indices(2, 3, offset=1).tolist() == [[0, 0, 1], [1, 2, 2]]
+    assert torch.gcd(torch.tensor([4, -6]), torch.tensor([6, 4])).tolist() == [2, 2]
+    assert torch.lcm(torch.tensor([4, 6]), torch.tensor(10)).tolist() == [20, 30]
+    with pytest.raises(RuntimeError, match='"gcd" is not implemented for float64'):
+        torch.gcd(torch.ones(1), torch.ones(1))
+    assert torch.vander(torch.tensor([2, 3])).tolist() == [[2, 1], [3, 1]]
+    assert torch.vander(torch.tensor([2.0]), 3, increasing=True).tolist() == [[1.0, 2.0, 4.0]]
+    assert (torch.range(1, 2, 0.5).tolist(), torch.range(0, 2).long().tolist()) == ([1.0, 1.5, 2.0], [0, 1, 2])
+    assert [x.tolist() for x in torch.unravel_index(torch.tensor([5, 7]), (2, 4))] == [[1, 1], [1, 3]]
+    assert torch.row_stack([torch.ones(2), torch.zeros(2)]).tolist() == [[1.0, 1.0], [0.0, 0.0]]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [((0, 4, 0), "step must be nonzero"), ((0, 4, -1), "upper bound and lower bound inconsistent with step sign")],
+)
+def test_ranges_that_have_no_end_are_refused(arguments: Any, message: str) -> None:
+    with pytest.raises(RuntimeError, match=message):
+        torch.range(*arguments)
+
+
+def test_counts_of_poisson_have_their_mean() -> None:
+    torch.manual_seed(0)
+    counts = torch.poisson(torch.full((4000,), 3.0))
+    assert abs(counts.mean().item() - 3) < 6 * math.sqrt(3 / 4000)
+    assert counts.dtype == torch.float64
+
+
+def test_unique_parts_along_an_axis() -> None:
+    x = torch.tensor([[1, 2, 1], [0, 5, 0]])
+    values, inverse, counts = torch.unique(x, dim=1, return_inverse=True, return_counts=True)
+    assert (values.tolist(), inverse.tolist(), counts.tolist()) == ([[1, 2], [0, 5]], [0, 1, 0], [2, 1])
+    assert torch.unique(torch.tensor([[3, 1], [0, 2], [3, 1]]), dim=0).tolist() == [[0, 2], [3, 1]]
+    assert torch.unique(torch.ones(2, 0), dim=0).shape == (1, 0)
+
+
+def test_half_precision_is_a_dtype_and_bfloat16_a_name() -> None:
+    x = torch.ones(2).half()
+    assert (x.dtype, torch.half, x.type()) == (torch.float16, torch.float16, "torch.HalfTensor")
+    assert isinstance(x, torch.HalfTensor)
+    assert x.dtype != torch.bfloat16
+    assert (repr(torch.bfloat16), torch.is_autocast_enabled()) == ("torch.bfloat16", False)
+    with pytest.raises(TypeError, match=r"torch.bfloat16 is no dtype; one is 'float64'"):
+        torch.zeros(2, dtype=torch.bfloat16)
+
+
+def test_processes_that_are_not_there_are_not_asked() -> None:
+    from dispatchkit.as_torch.distributed import nn  # a module of a library
+
+    for function in (torch.distributed.all_reduce, nn.all_gather):
+        with pytest.raises(ValueError, match="Default process group has not been initialized"):
+            function(torch.ones(2))
+
+
+def test_data_sets_beside_and_after_one_another() -> None:
+    letters, numbers = ["a", "b"], torch.arange(2)
+    assert torch.utils.data.StackDataset(letters, numbers)[1][0] == "b"
+    assert list(torch.utils.data.StackDataset(letter=letters, number=numbers)[0]) == ["letter", "number"]
+    with pytest.raises(ValueError, match="the data sets differ in length: 2, 1"):
+        dk.data.StackDataset(letters, [1])
+    with pytest.raises(ValueError, match="give data sets either one after another or by name, and at least one"):
+        dk.data.StackDataset()
+
+    class Stream(torch.utils.data.IterableDataset):
+        def __iter__(self) -> Any:
+            return iter([1, 2])
+
+        def __len__(self) -> int:
+            return 2
+
+    chained = torch.utils.data.ChainDataset([Stream(), Stream()])
+    assert (list(chained), len(chained), torch.utils.data.get_worker_info()) == ([1, 2, 1, 2], 4, None)
+    with pytest.raises(TypeError, match="ChainDataset: a list is no IterableDataset"):
+        list(dk.data.ChainDataset([[1]]))
+
+
+def test_convolutions_can_give_their_input() -> None:
+    for groups in (1, 2):
+        layer = torch.nn.Conv1d(4, 4, 3, padding=1, groups=groups, bias=False)
+        torch.nn.init.dirac_(layer.weight, groups)
+        x = torch.arange(12.0).reshape(1, 4, 3)
+        assert layer(x).tolist() == x.tolist()
+    with pytest.raises(ValueError, match="dirac_: only tensors with 3, 4, or 5 dimensions are supported"):
+        torch.nn.init.dirac_(torch.ones(2, 2))
+    with pytest.raises(ValueError, match="dim 0 must be divisible by groups, found shape \\(3, 2, 1\\) and 2 groups"):
+        torch.nn.init.dirac_(torch.ones(3, 2, 1), 2)
+
+
+def test_a_share_of_each_column_is_zero() -> None:
+    w = torch.nn.init.sparse_(torch.empty(20, 30), sparsity=0.3, std=2.0)
+    assert (w == 0).sum(0).tolist() == [6] * 30
+    assert 1.5 < w[w != 0].std().item() < 2.5
+    with pytest.raises(ValueError, match="sparse_: only tensors with 2 dimensions are supported, found shape"):
+        torch.nn.init.sparse_(torch.ones(3), 0.5)
+
+
+@pytest.mark.parametrize("name", ["relu", "relu6", "silu", "elu", "leaky_relu", "hardtanh", "mish", "dropout", "rrelu"])
+def test_functions_of_networks_write_into_their_argument_where_they_are_told_to(name: str) -> None:
+    x, plain = torch.tensor([1.0, -2.0]), torch.tensor([1.0, -2.0])
+    function = getattr(F, name)
+    torch.manual_seed(0)
+    expected = function(plain).tolist()
+    torch.manual_seed(0)
+    assert function(x, inplace=True) is x
+    assert (x.tolist(), plain.tolist()) == (expected, [1.0, -2.0])
+
+
+def test_inplace_may_be_given_by_position() -> None:
+    x = torch.tensor([1.0, -2.0])
+    assert F.relu(x, True) is x
+    assert F.elu(torch.tensor([-1.0]), 2.0, False).tolist() == pytest.approx([2 * math.expm1(-1)])
+    assert F.leaky_relu(x, 0.1, True) is x
+    weight = torch.ones(2, requires_grad=True)
+    F.relu(weight * torch.tensor([1.0, -2.0]), inplace=True).sum().backward()
+    assert weight.grad.tolist() == [1.0, 0.0]
+
+
+def test_a_loss_may_be_added_to_in_place() -> None:
+    x = torch.linspace(-1, 1, 6).reshape(2, 3).requires_grad_()
+    loss = F.cross_entropy(x, torch.tensor([0, 2]))
+    loss += x.square().sum()
+    loss.backward()
+    other = x.detach().requires_grad_()
+    (F.cross_entropy(other, torch.tensor([0, 2])) + other.square().sum()).backward()
+    assert x.grad.tolist() == other.grad.tolist()
+
+
+def test_lists_of_more_than_numbers_are_indices_of_several_axes() -> None:
+    x = torch.arange(9.0).reshape(3, 3)
+    assert x[[[0, 1], [1, 2]]].tolist() == [1.0, 5.0]
+    assert x[[0, [1, 2]]].tolist() == [1.0, 2.0]
+    assert x[[torch.tensor(0), torch.tensor(1)]].item() == 1.0
+    assert x[[slice(0, 2), 0]].tolist() == [0.0, 3.0]
+    assert x[[0, 1]].shape == (2, 3)
+    x[[[0, 1], [1, 2]]] = 7.0
+    assert (x[0, 1].item(), x[1, 2].item(), x[0, 2].item()) == (7.0, 7.0, 2.0)
