@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from functools import partial
+from typing import Any
 
 import numpy as np
 
@@ -197,5 +198,5 @@ def masked_functions(of: Mapping[str, Function]) -> dict[str, Function]:
         return xp.astype(of["logaddexp"](*parts), numpy_dtype(dtype or input.dtype), copy=False)
 
     written = (*moments(of), norm, normalize, logaddexp)
-    further = {"median": partial(median_along, of["nanmedian"])}
+    further: dict[str, Any] = {"median": partial(median_along, of["nanmedian"])}
     return further | {name: partial(reduction, name) for name in NEUTRAL} | {each.__name__: each for each in written}

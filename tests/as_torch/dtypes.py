@@ -10,7 +10,7 @@ from __future__ import annotations
 import csv
 import io
 import warnings
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from types import FunctionType
 from typing import Any
 
@@ -109,7 +109,8 @@ def taken_of_nothing(samples: Any) -> set[str]:
     taken: list[set[str]] = []
     for op, sample, given in samples:
         first = next(iter(given.values())).dtype
-        for cut in (lambda x: x[:0], lambda x: x[None][:0]):
+        cuts: tuple[Callable[[Any], Any], ...] = (lambda x: x[:0], lambda x: x[None][:0])
+        for cut in cuts:
             with_axes = {id(x): cut(x) for x in given.values() if x.ndim}
             empty = [x for x in with_axes.values() if x.dtype is first]
 
@@ -165,7 +166,8 @@ def caller_of(path: str) -> Any:
 
 def samples_by_name(whole: Any, ops: list[Any]) -> list[tuple[Any, Any, dict[str, torch.Tensor]]]:
     """Return operators and samples whose arrays have elements and that are taken, and the arrays by name."""
-    found, with_dtype = [], []
+    found: list[Any] = []
+    with_dtype: list[Any] = []
     for op in ops:
         base = torch.float64
         if base not in op.dtypes:

@@ -12,7 +12,7 @@ import dispatchkit.as_torch as spelled
 from dispatchkit.errors import AutogradError
 
 torch: Any = spelled
-functional: Any = spelled.nn.functional  # type: ignore[attr-defined]  # entered
+functional: Any = spelled.nn.functional
 
 # Calls of these functions, written for either module.
 CALLS: dict[str, Callable[[Any], Any]] = {

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -478,9 +479,9 @@ def test_functions_of_several_numbers_have_the_slopes_of_pytorch(name: str, torc
     for library in (torch, spelled):
         d = library.distributions
         makers: dict[str, Callable[[], Any]] = {
-            "StickBreakingTransform": lambda d=d: d.StickBreakingTransform(),
-            "IndependentTransform": lambda d=d: d.transforms.IndependentTransform(d.ExpTransform(), 1),
-            "CumulativeDistributionTransform": lambda d=d: d.CumulativeDistributionTransform(d.Normal(0.0, 2.0)),
+            "StickBreakingTransform": d.StickBreakingTransform,
+            "IndependentTransform": partial(d.transforms.IndependentTransform, d.ExpTransform(), 1),
+            "CumulativeDistributionTransform": partial(d.CumulativeDistributionTransform, d.Normal(0.0, 2.0)),
         }
         transform, x = makers[name](), tensor(library, REAL)
         y = transform(x)
@@ -491,7 +492,7 @@ def test_functions_of_several_numbers_have_the_slopes_of_pytorch(name: str, torc
 
 
 def test_tools_of_distributions_of_ones_own() -> None:
-    tools = spelled.distributions.utils
+    tools: Any = getattr(spelled.distributions, "utils")  # noqa: B009  # entered
     loc, scale = tools.broadcast_all(spelled.zeros(3), 2.0)
     assert (scale.tolist(), loc.shape) == ([2.0, 2.0, 2.0], (3,))
     logits = tools.probs_to_logits(spelled.tensor([0.25, 0.75]), is_binary=True)
@@ -507,7 +508,7 @@ def test_tools_of_distributions_of_ones_own() -> None:
     class Counting:
         calls = 0
 
-        @tools.lazy_property
+        @tools.lazy_property  # type: ignore[untyped-decorator]  # of what programs give
         def once(self) -> int:
             self.calls += 1
             return self.calls

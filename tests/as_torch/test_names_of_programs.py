@@ -193,7 +193,7 @@ def test_data_sets_beside_and_after_one_another() -> None:
     with pytest.raises(ValueError, match="give data sets either one after another or by name, and at least one"):
         dk.data.StackDataset()
 
-    class Stream(torch.utils.data.IterableDataset):
+    class Stream(torch.utils.data.IterableDataset[int]):
         def __iter__(self) -> Any:
             return iter([1, 2])
 

@@ -146,7 +146,8 @@ class SpecialSpmm(torch.autograd.Function):
 def test_a_graph_convolution_trains_as_with_the_dense_matrix() -> None:
     edges = torch.tensor([[0, 1, 2, 3, 0], [1, 2, 3, 0, 2]])
     adjacency = torch.sparse_coo_tensor(edges, torch.full((5,), 0.5), (4, 4))
-    x, losses = torch.linspace(0, 1, 8).reshape(4, 2), []
+    x = torch.linspace(0, 1, 8).reshape(4, 2)
+    losses: list[Any] = []
     for each in (adjacency, adjacency.to_dense()):
         layer = GraphConvolution()
         optimizer = torch.optim.Adam(layer.parameters(), lr=0.1)
@@ -173,4 +174,5 @@ def test_a_function_of_ones_own_keeps_a_sparse_matrix_for_its_backward_pass() ->
 
 def test_what_dispatchkit_spells_stays_so() -> None:
     a = dk.types.SparseTensor.coo([1.0], [0], [1], shape=(2, 2))
-    assert type(torch.mul(a, 2)) is dk.types.SparseTensor
+    product: Any = torch.mul(a, 2)
+    assert type(product) is dk.types.SparseTensor

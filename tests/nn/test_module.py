@@ -364,7 +364,7 @@ def test_a_child_of_the_name_of_a_method_does_not_hide_it() -> None:
     copied = pickle.loads(pickle.dumps(net))
     copied.load_state_dict({"parameters.0": 3 * dk.ones(2)})
     assert next(iter(copied.parameters())).tolist() == [3.0, 3.0]
-    net.parameters = None  # type: ignore[assignment]  # a child that is left out
+    net.parameters = None  # a child that is left out
     assert (list(net.parameters()), list(net._modules.items())) == ([], [("parameters", None)])
     del net.parameters
     assert list(net._modules) == []

@@ -38,7 +38,12 @@ def _table() -> dict[str, dict[str, list[frozenset[str]]]]:
 
 def is_empty(given: dict[str, Any]) -> bool:
     """Return whether a tensor among arguments has no elements."""
-    return any(isinstance(x, Storage) and 0 in x.shape for x in given.values())
+    return any(0 in x.shape for x in tensors_of(given).values())
+
+
+def tensors_of(given: dict[str, Any]) -> dict[str, Any]:
+    """Return the tensors among arguments, by their names."""
+    return {name: x for name, x in given.items() if isinstance(x, Storage)}
 
 
 class RefusedDtypes:
@@ -93,7 +98,7 @@ class RefusedDtypes:
         NotImplementedError : naming the dtype
         RuntimeError : naming the argument, too
         """
-        dtypes = {name: str(x.dtype) for name, x in given.items() if isinstance(x, Storage)}
+        dtypes = {name: str(x.dtype) for name, x in tensors_of(given).items()}
         if given.get("dtype") is not None:
             self.check_result(str(given["dtype"]))
             return True

@@ -98,7 +98,7 @@ class SparseMatrix(ArrayMethods):
         """The stored elements, with PyTorch's methods."""
         return spell(self.matrix.values)
 
-    @property
+    @property  # type: ignore[misc]  # is not set here
     def grad(self) -> Any:
         """The gradient of the stored elements as a sparse matrix, None before the first backward pass."""
         if self._elements.grad is None:
@@ -106,7 +106,6 @@ class SparseMatrix(ArrayMethods):
         return SparseMatrix(Matrix(self._elements.grad, self.matrix.pattern))
 
     @property
-    @override
     def size(self) -> Any:
         """The number of elements, stored or not; called, the lengths of the axes or of one."""
         count = Size(self.shape[0] * self.shape[1])
@@ -351,7 +350,8 @@ def log_softmax(input: Any, dim: int, *, dtype: Any = None) -> SparseMatrix:
     np.maximum.at(most, lines, x.detach().numpy())
     moved = x - xp.asarray(most[lines], dtype=x.dtype)
     sums = xp.index_put(xp.zeros((count,), dtype=x.dtype), (lines,), xp.exp(moved), accumulate=True)
-    return input._with(spell(moved - xp.log(sums)[lines]))
+    y: SparseMatrix = input._with(spell(moved - xp.log(sums)[lines]))
+    return y
 
 
 def give_sparse_methods() -> None:
@@ -362,7 +362,7 @@ def give_sparse_methods() -> None:
             setattr(SparseMatrix, name, vars(Tensor)[name])
     for name in ("cpu", "dim", "type_as"):
         setattr(SparseMatrix, name, getattr(Tensor, name))
-    SparseMatrix.T = property(SparseMatrix.t)  # type: ignore[attr-defined]  # a method of PyTorch's
+    setattr(SparseMatrix, "T", property(SparseMatrix.t))  # noqa: B010  # a method of PyTorch's
     Tensor.to_sparse = to_sparse  # type: ignore[attr-defined]  # as PyTorch's tensors
 
 

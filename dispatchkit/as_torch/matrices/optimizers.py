@@ -37,7 +37,7 @@ class _OfMatrices(optim.Optimizer):
                 loss = closure()
         with no_grad():
             for group, p in self._with_gradients():
-                self._change(group, p, p.grad, self.state[p])
+                self._change_one(group, p, p.grad, self.state[p])
         return loss
 
     def _with_gradients(self) -> Iterator[tuple[dict[str, Any], Any]]:
@@ -49,7 +49,7 @@ class _OfMatrices(optim.Optimizer):
                         raise RuntimeError(f"{type(self).__name__} does not support complex parameters")
                     yield group, p
 
-    def _change(self, group: dict[str, Any], p: Any, g: Any, state: dict[str, Any]) -> None:
+    def _change_one(self, group: dict[str, Any], p: Any, g: Any, state: dict[str, Any]) -> None:
         """Change a parameter and its state."""
         raise NotImplementedError
 
@@ -121,7 +121,7 @@ class Adafactor(_OfMatrices):
         super().__init__(params, {**options, "foreach": foreach, "maximize": maximize})
 
     @override
-    def _change(self, group: dict[str, Any], p: Any, g: Any, state: dict[str, Any]) -> None:
+    def _change_one(self, group: dict[str, Any], p: Any, g: Any, state: dict[str, Any]) -> None:
         state["step"] = step = state.get("step", 0) + 1
         of_squares, of_parameters = group["eps"]
         if of_squares is None:
@@ -215,7 +215,7 @@ class Muon(_OfMatrices):
                     )
 
     @override
-    def _change(self, group: dict[str, Any], p: Any, g: Any, state: dict[str, Any]) -> None:
+    def _change_one(self, group: dict[str, Any], p: Any, g: Any, state: dict[str, Any]) -> None:
         mean = _kept(state, "momentum_buffer", g, 1 - group["momentum"])
         if group["nesterov"]:
             mean = g + group["momentum"] * (mean - g)
