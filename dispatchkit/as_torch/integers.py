@@ -62,8 +62,6 @@ def frexp(input):
 
 def unravel_index(indices, shape):
     lengths = _lengths("unravel_index", shape)
-    if not xp.isdtype(indices.dtype, "integral"):
-        raise TypeError(f"expected 'indices' to be integer dtype, but got {indices.dtype}")
     rest, places = indices, []
     for length in reversed(lengths):
         places.append(xp.remainder(rest, length))
@@ -121,6 +119,7 @@ def vander(x, N=None, increasing=False):
     return x[:, None] ** xp.asarray(powers)
 
 
-TRANSLATIONS.update(written_functions(globals()))
+OPERATIONS = frozenset({"binary_exponent", "greatest_common_divisor", "least_common_multiple"})
+TRANSLATIONS.update({path: f for path, f in written_functions(globals()).items() if path not in OPERATIONS})
 # Of numbers alone, by which calls from PyTorch are not answered.
 ALONE.update({name: TRANSLATIONS.pop(name) for name in ("tril_indices", "triu_indices")})

@@ -115,6 +115,8 @@ INTEGRALS: Calls = [lambda f, x: f(x), lambda f, x: f(x, SQUARE[0]), lambda f, x
 SHRINK: Calls = [lambda f, x: f(x), lambda f, x: f(x, 0.75)]
 BOTH_AXES: Calls = [lambda f, x: f(x[None]), lambda f, x: f(x, (4, 2)), lambda f, x: f(x, dim=(1, 0), norm="ortho")]
 WITHOUT_CHANCE: Calls = [lambda f, x: f(x[None], 0.5, False), lambda f, x: f(x[None], p=0.0)]
+DECIMALS: Calls = [lambda f, x: f(x), lambda f, x: f(x / 7, decimals=2), lambda f, x: f(x * 70, decimals=-1)]
+WHOLE: Calls = [lambda f, x: f((x > 0) * 4 + 2, (x > -1) * 6)]
 POOLED: Calls = [lambda f, x: f(x[None], 2), lambda f, x: f(x, 2, stride=1, padding=1), lambda f, x: f(x, (2,), 1)]
 EXTREMES: Calls = [lambda f, x: f(x, 0), lambda f, x: f(x * 0, dim=-1), lambda f, x: f(torch.stack([x, -x]), 1)]
 MIDDLE: Calls = [lambda f, x: f(x), lambda f, x: f(x[:2], 0), lambda f, x: f(x, dim=1, keepdim=True)]
@@ -227,7 +229,7 @@ CALLS: dict[str, Calls] = {
     **{f"nn.functional.{name}": OF_CLASSES for name in ("cross_entropy", "nll_loss")},
     **dict.fromkeys(("det", "inverse", "slogdet", "t", "ravel", "clone", "argwhere", "corrcoef"), ONE),
     **{f"linalg.{name}": ONE for name in ("det", "eigvalsh", "inv", "slogdet", "svdvals", "matrix_rank", "pinv")},
-    **dict.fromkeys(("numel", "is_complex", "is_floating_point", "trace", "sinc"), SAME),
+    **dict.fromkeys(("numel", "is_complex", "is_floating_point", "trace", "sinc", "special.sinc"), SAME),
     **dict.fromkeys(("matmul", "linalg.matmul", "linalg.solve", "kron"), TWO),
     **dict.fromkeys(("dot", "ger", "outer", "linalg.vecdot"), VECTORS),
     **dict.fromkeys(("zeros_like", "ones_like"), LIKE),
@@ -237,6 +239,10 @@ CALLS: dict[str, Calls] = {
         f"atleast_{n}d": [lambda f, x: f(x[0]), lambda f, x: f(x, SQUARE[0, 0]), lambda f, x: f([x])] for n in (1, 2, 3)
     },
     **dict.fromkeys(("angle", "deg2rad", "exp2", "isneginf", "isposinf", "isreal", "rad2deg"), ELEMENTS),
+    **dict.fromkeys(("frexp", "special.exp2"), ONE),
+    "gcd": WHOLE,
+    "lcm": WHOLE,
+    "unravel_index": [lambda f, x: f((x > 0) * 5, (2, 3))],
     **dict.fromkeys(("fliplr", "flipud"), ELEMENTS),
     **dict.fromkeys(("fmax", "fmin", "fmod", "inner", "logaddexp2"), PAIRS),
     **dict.fromkeys(("dsplit", "hsplit", "vsplit"), PARTS),
@@ -306,12 +312,12 @@ CALLS: dict[str, Calls] = {
     "broadcast_tensors": [lambda f, x: f(x, x[:1]), lambda f, x: f(SQUARE[0], x[None])],
     **dict.fromkeys(("clamp_max", "clamp_min"), BOUNDED),
     "equal": [lambda f, x: f(x, x), lambda f, x: f(x, SQUARE + 1), lambda f, x: f(x, x[0])],
-    **dict.fromkeys(("hstack", "vstack"), STACKED),
+    **dict.fromkeys(("hstack", "row_stack", "vstack"), STACKED),
     **dict.fromkeys(("index_add", "index_copy"), INDEXED),
     "index_fill": [lambda f, x: f(x, 0, CLASSES[:2], 4), lambda f, x: f(x, dim=-1, index=CLASSES[:1], value=0.5)],
     "isin": [lambda f, x: f(x, SQUARE[0]), lambda f, x: f(x, test_elements=SQUARE[0], invert=True)],
     "cross": [lambda f, x: f(x, x + SQUARE.T), lambda f, x: f(x, x[0] + x, dim=1)],
-    "round": [lambda f, x: f(x), lambda f, x: f(x / 7, decimals=2), lambda f, x: f(x * 70, decimals=-1)],
+    **dict.fromkeys(("round", "special.round"), DECIMALS),
     "svd": [lambda f, x: abs(f(x)[2]), lambda f, x: f(x[:2])[1], lambda f, x: abs(f(x[:2], some=False)[2])[:, :2]],
     "kthvalue": [lambda f, x: f(x, 2), lambda f, x: f(x, 1, 0), lambda f, x: f(x, k=3, dim=0, keepdim=True)],
     "lerp": [lambda f, x: f(x, SQUARE + 1, 0.25), lambda f, x: f(x, x * x, weight=x)],

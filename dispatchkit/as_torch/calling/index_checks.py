@@ -14,6 +14,7 @@ from dispatchkit.as_torch.calling.checks import (
     axis_of,
     check_of,
     dtype_name,
+    kind_of,
     look_each_time_of,
     look_of,
     without,
@@ -89,6 +90,13 @@ def scattered(given: Given) -> None:
 def step_of_slice(given: Given) -> None:
     if given.get("step", 1) <= 0:
         raise RuntimeError("slice step must be positive")
+
+
+@look_of("unravel_index")
+def dtype_of_flat_places(given: Given) -> None:
+    indices: Any = given.get("indices")
+    if is_array(indices) and kind_of(indices) not in "iu":
+        raise TypeError(f"expected 'indices' to be integer dtype, but got {indices.dtype}")
 
 
 @look_of("take", "put")
