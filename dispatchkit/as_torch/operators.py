@@ -74,6 +74,7 @@ def give_operators(cls: Any, functions: Mapping[str, Call]) -> None:
     for name, path in OF_ONE.items():
         setattr(cls, f"__{name}__", unary(cls, getattr(cls, f"__{name}__"), functions[path]))
     cls.__hash__ = cls.__base__.__hash__
+    cls.__array_ufunc__ = beside_numbers(cls.__array_ufunc__)
 
 
 def goes_with(cls: Any, self: Any, other: Any) -> bool:
@@ -109,6 +110,8 @@ def binary(cls: Any, plain: Call, function: Call, kinds: str) -> Call:
                 return plain(self, other)
         if isinstance(other, Storage) or type(other) in NUMBERS:
             return function(self, other)
+        if isinstance(other, np.generic):
+            return operator(self, other.item())
         return plain(self, other)
 
     return operator
@@ -129,9 +132,21 @@ def reflected(cls: Any, plain: Call, function: Call, kinds: str) -> Call:
             return function(other, self)
         if type(other) in NUMBERS:
             return function(xp.asarray(other, dtype=of_number(self, other)), self)
+        if isinstance(other, np.generic):
+            return operator(self, other.item())
         return plain(self, other)
 
     return operator
+
+
+def beside_numbers(array_ufunc: Call) -> Call:
+    """Return what answers NumPy's functions with its numbers as Python's, as in `np.float64(2.0) * x`."""
+
+    def answer(self: Any, ufunc: Any, method: str, *inputs: Any, **kwargs: Any) -> Any:
+        numbers = [x.item() if isinstance(x, np.generic) else x for x in inputs]
+        return array_ufunc(self, ufunc, method, *numbers, **kwargs)
+
+    return answer
 
 
 def without_booleans(operator: Call, function: Call) -> Call:
@@ -153,6 +168,8 @@ def changing(cls: Any, plain: Call, method: Call) -> Call:
             return plain(self, other)
         if isinstance(other, Storage) or type(other) in NUMBERS:
             return method(self, other)
+        if isinstance(other, np.generic):
+            return method(self, other.item())
         return plain(self, other)
 
     return operator

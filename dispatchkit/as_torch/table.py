@@ -134,6 +134,8 @@ AXES = frozenset({"dim", "dims", "dim0", "dim1", "dim2", "dimension", "axis", "a
 NO_AXES = frozenset({"tile", "repeat", "tensordot"})
 # Functions whose axes may be those of the result, which has one more than the argument.
 NEW_AXIS = frozenset({"diag_embed", "diff", "stack", "unsqueeze", "unsqueeze_copy"})
+# Functions whose numbers keep the dtypes that NumPy gives them.
+OF_DATA = frozenset({"as_tensor", "asarray", "from_numpy"})
 # Functions of which no axes mean all of them.
 NO_AXES_ARE_ALL = frozenset(
     {

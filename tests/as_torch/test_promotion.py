@@ -6,6 +6,7 @@ import re
 from collections.abc import Callable
 from typing import Any
 
+import numpy as np
 import pytest
 
 import dispatchkit.as_torch
@@ -37,6 +38,13 @@ F = torch.nn.functional
         (lambda: torch.special.chebyshev_polynomial_t(1, FLOATS), "float32"),
         (lambda: torch.logspace(0, 2, 3, dtype=torch.int64), "int64"),
         (lambda: torch.masked.std(torch.tensor([1 + 1j, 2j])), "complex128"),
+        (lambda: FLOATS * np.log(2.0), "float32"),
+        (lambda: np.float64(2.0) * FLOATS, "float32"),
+        (lambda: torch.add(FLOATS, np.float64(2.0)), "float32"),
+        (lambda: FLOATS.clamp(min=np.float64(2.0)), "float32"),
+        (lambda: torch.where(INTS > 1, FLOATS, np.float64(2.0)), "float32"),
+        (lambda: INTS.to(torch.int8) * np.int64(2), "int8"),
+        (lambda: torch.as_tensor(np.float32(2.0)), "float32"),
     ],
 )
 def test_results_have_pytorchs_dtype(call: Callable[[], Any], dtype: str) -> None:

@@ -213,6 +213,8 @@ class FunctionCaller:
             del given["out"]
         self.look_at_reduction(given)
         before = list(given.values())
+        if self.path not in table.OF_DATA:
+            take_as_numbers(given)
         types = (*map(type_of, args), *[(name, type_of(value)) for name, value in kwargs.items()])
         known = types in self.fitting
         if not known and not (self.path in AS_IN_NUMPY and ("axis" in kwargs or "keepdims" in kwargs)):
@@ -390,6 +392,13 @@ class FunctionCaller:
                 checked_axis(axis, ndim)
                 if not own and self.path in table.NOT_OF_NUMBERS:
                     raise IndexError(f"Dimension specified as {axis} but tensor has no dimensions")
+
+
+def take_as_numbers(given: dict[str, Any]) -> None:
+    """Put Python's numbers in the place of NumPy's, which have no part in the dtype of a result in PyTorch."""
+    for name, value in given.items():
+        if isinstance(value, np.generic):
+            given[name] = value.item()
 
 
 def of_nothing(error: Exception) -> Exception:
