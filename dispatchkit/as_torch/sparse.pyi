@@ -7,8 +7,6 @@ Written by ``nox -s generated`` from the table; do not edit.
 from dispatchkit.as_torch import Tensor as Tensor
 from typing import Any
 
-BoolTensor: Any
-
 ByteTensor: Any
 
 CharTensor: Any

@@ -106,7 +106,7 @@ def explain(function: Callable[..., Any], /, *args: Any, run: bool = False, **kw
     >>> print(dk.explain(dk.negative, s).outcome.partition("(")[0])
     ScalarTensor: sign_structured[negative]
     >>> dk.explain(dk.matmul, dk.types.ScalarTensor, dk.Tensor).what.partition(" at ")[0]
-    'matmul_structured_tensor(StructuredTensor, Tensor)'
+    'matmul_ScalarTensor_Tensor(ScalarTensor, Tensor)'
     >>> def energy(s):
     ...     return dk.max(s @ s) + dk.mean(s)
     >>> found = dk.explain(energy, s)
@@ -177,7 +177,7 @@ def rules(target: type | Kind | Callable[..., Any], /) -> RuleList:
     >>> [rule.types for rule in dk.rules(dk.matmul) if dk.types.ScalarTensor in rule.types][:1]
     [(<class 'dispatchkit.types.ScalarTensor'>, <class 'dispatchkit.types.ScalarTensor'>)]
     >>> [rule.target for rule in dk.rules(dk.types.MetadataTensor)]
-    ['getitem', 'kind all']
+    ['getitem', 'setitem', 'kind all']
     """
     return _protocol_of(target).rules(target)
 
@@ -238,7 +238,7 @@ def which(function: Callable[..., Any], /, *types: type) -> WhichAnswer:
     --------
     >>> import dispatchkit as dk
     >>> dk.explain(dk.matmul, dk.types.ScalarTensor, dk.Tensor).what.partition(" at ")[0]
-    'matmul_structured_tensor(StructuredTensor, Tensor)'
+    'matmul_ScalarTensor_Tensor(ScalarTensor, Tensor)'
     """
     warn_deprecated("dk.which(operation, *types)", "dk.explain(operation, *types)")
     protocol = _protocol_of(function)

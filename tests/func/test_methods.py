@@ -94,11 +94,11 @@ def methods(cls: Any, make: Callable[[Any], Any]) -> list[str]:
     return names
 
 
-def check(library: Any, func: Callable[[Any], Any], make: Callable[[Any], Any]) -> None:
+def check(library: Any, func: Callable[[Any], Any], make: Callable[[Any], Any], rel: float = 1e-7) -> None:
     x, t = make(DATA), make(np.cos(DATA * 9))
     forward = float(library.func.jvp(func, (x,), (t,))[1])
     reverse = float((library.func.grad(func)(x) * t).sum())
-    assert forward == pytest.approx(reverse, rel=1e-7, abs=1e-9, nan_ok=True)
+    assert forward == pytest.approx(reverse, rel=rel, abs=1e-9, nan_ok=True)
 
 
 def test_methods_have_the_same_derivative_forward_and_in_reverse(subtests: pytest.Subtests) -> None:
@@ -114,7 +114,10 @@ def test_methods_of_pytorch_have_the_same_derivative_forward_and_in_reverse(subt
     assert len(names) > 100
     for name in names:
         with subtests.test(name):
-            check(torch, called(name), torch.tensor)
+            rel = 1e-7
+            if name == "half":  # has three digits
+                rel = 1e-2
+            check(torch, called(name), torch.tensor, rel)
 
 
 @pytest.mark.parametrize("convert", CONVERSIONS.values(), ids=CONVERSIONS)

@@ -186,6 +186,7 @@ def test_half_precision_that_lapack_lacks_is_no_difference() -> None:
     assert float(dk.verify(dk.linalg.det, DiagonalTensor(np.ones(1, np.float16)))) == 1.0
 
 
+@pytest.mark.filterwarnings("ignore::dispatchkit.errors.ReplacementWarning")
 def test_products_may_leave_out_zeros_times_infinity_but_no_finite_number() -> None:
     x, y = DiagonalTensor([2.0, 3.0]), dk.asarray([[np.inf, 1.0], [1.0, 1.0]])
     with np.errstate(invalid="ignore"):

@@ -6,8 +6,6 @@ Written by ``nox -s generated`` from the table; do not edit.
 # mypy: disable-error-code="misc, no-redef, override"
 from typing import Any
 
-GradScaler: Any
-
 autocast: Any
 
 custom_bwd: Any

@@ -15,8 +15,11 @@ from dispatchkit.nn.functional.rows import DTYPES, FAR, steps
 BLOCK = 1 << 15
 
 
+@np.errstate(over="ignore", invalid="ignore")
 def layer_norm_flow(x: Any, normalized_shape: Any, weight: Any, bias: Any, eps: float) -> Any:
     """Return standardized rows and what takes cotangents back; NotImplemented for calls that the body is for.
+
+    Those are calls of other arrays, and of numbers whose variance is infinite or none.
 
     Parameters
     ----------
@@ -45,6 +48,8 @@ def layer_norm_flow(x: Any, normalized_shape: Any, weight: Any, bias: Any, eps: 
             part -= rest[:, None]
             np.vecdot(part, part, out=variance)
             variance /= count
+        if not np.isfinite(variance).all():
+            return NotImplemented
         variance += eps
         np.sqrt(variance, out=variance)
         part *= np.reciprocal(variance, out=variance)[:, None]

@@ -145,6 +145,8 @@ def lstm_numpy_flow(x, weight, h, c, /, bias=None, weight_ih=None, bias_ih=None)
     if weight_ih is not None or bias_ih is not None or not _all_alike(x, weight, h, c, bias):
         return NotImplemented
     _check(lstm, 4, x, weight, bias, h=h, c=c)
+    if not all(np.isfinite(part).all() for part in (x, weight, h, c, bias) if part is not None):
+        return NotImplemented
     shares, memory, bounded, outputs = _lstm_steps(x, weight, h, c, bias)
 
     def pull(g, wanted):
