@@ -25,35 +25,33 @@ PARALLEL = ("-n", "auto", "--dist", "worksteal")
 ONE_THREAD = {"OPENBLAS_NUM_THREADS": "1", "OMP_NUM_THREADS": "1"}
 
 
-def install(session: nox.Session, *groups: str) -> None:
-    """Install dependency groups, and dispatchkit itself as it stands in the checkout."""
+def install(session: nox.Session, *groups: str, package: bool = True) -> None:
+    """Install dependency groups, and dispatchkit itself as it stands in the checkout, for what imports it."""
     # Resolved by nox, so that a pip too old for `--group` does as well.
-    requirements = nox.project.dependency_groups(PYPROJECT, *groups)
-    session.install(*requirements, "-e", ".")
+    requirements = [*nox.project.dependency_groups(PYPROJECT, *groups)]
+    if package:
+        requirements += ["-e", "."]
+    session.install(*requirements)
 
 
 @nox.session
 def lint(session: nox.Session) -> None:
-    """Lint, check the formatting, and validate the docstrings by numpydoc.
-
-    `ruff check --fix` and `ruff format` mend most of what is found.
-    """
-    install(session, "lint", "docstrings", "test")
+    """Lint, and check the formatting: `ruff check --fix` and `ruff format` mend most of what is found."""
+    install(session, "lint", package=False)
     session.run("ruff", "check", *session.posargs)
     session.run("ruff", "format", "--check")
-    session.run("pytest", *PARALLEL, "tests/site/test_docstrings.py", env=ONE_THREAD)
 
 
 @nox.session
 def types(session: nox.Session) -> None:
-    """Check that the stubs are up to date, and the types of package and tests, strictly.
+    """Check that the stubs are up to date, the types of package and tests, strictly, and the docstrings by numpydoc.
 
     The code on the pages is checked without the plugin, as editors do.
     """
-    install(session, "types")
+    install(session, "types", "docstrings")
     session.run("python", "-m", "tests.programs.generated", "--check", "stubs")
     session.run("mypy", "--num-workers", "auto", *session.posargs)
-    session.run("pytest", *PARALLEL, "tests/typing", env=ONE_THREAD)
+    session.run("pytest", *PARALLEL, "tests/typing", "tests/site/test_docstrings.py", env=ONE_THREAD)
     session.run("python", "-m", "tests.typing.pages")
 
 
@@ -71,7 +69,7 @@ def generated(session: nox.Session) -> None:
 @nox.session
 def layers(session: nox.Session) -> None:
     """Check that imports go down only."""
-    install(session, "layers")
+    install(session, "layers", package=False)
     session.run("lint-imports", "--no-logo", *session.posargs)
 
 
