@@ -15,6 +15,7 @@ from dispatchkit.backends.arrays import in_own_graph, namespace_of
 from dispatchkit.declare.call_errors import NUMBERS, check_numbers
 from dispatchkit.declare.compiled.template import (
     NAMED,
+    ONLY,
     STAR,
     Function,
     SpelledOut,
@@ -110,11 +111,11 @@ if <apart>:
 <?flows>            return _y
 <?flows>    _plain = False
 <?kept>if not _plain:
-<?kept>    <gather>
 <?kept>    try:
 <?kept>        _first = _operation.decisions[<key>]
 <?kept>    except KeyError:
 <?kept>        return _rest(<given>)
+<?kept>    <gather>
 <?kept>    _result = _first(<passed>)
 <?kept>    if _result is NotImplemented or _result is None:
 <?kept>        return _continue_chain(_operation, _first, <arguments>, _result)
@@ -372,6 +373,11 @@ def _several(operation: DeclaredOperation, spelled: SpelledOut, *, returns_itsel
     value = ""
     if spelled.values:
         value = spelled.values[0]
+    gather, passed, arguments = spelled.gather_lines(), f"{value}, *_args, **_unknown", f"({value}, *_args), _unknown"
+    if not spelled.parameters or spelled.parameters[0].kind is not ONLY:
+        # The first may be given by its name, as the others.
+        gather = [f"_args, _unknown = _passed_arguments({spelled.given})"]
+        passed, arguments = "*_args, **_unknown", "_args, _unknown"
     if returns_itself:
         check += [f"if {same[0]} and _r is not {value}:", f"    return {value}"]
     return _entry(
@@ -389,10 +395,10 @@ def _several(operation: DeclaredOperation, spelled: SpelledOut, *, returns_itsel
         ],
         kept=kept,
         numpy=numpy,
-        gather=spelled.gather_lines(),
+        gather=gather,
         key=tuple_of([f"type({spelled.leaf(p)})" for p in arrays]),
-        passed=f"{value}, *_args, **_unknown",
-        arguments=f"({value}, *_args), _unknown",
+        passed=passed,
+        arguments=arguments,
         flows=flows,
         leaves=tuple_of([spelled.leaf(p) for p in arrays]),
         args=tuple_of([spelled.leaf(p) for p in spelled.parameters if p.kind is not NAMED]),
