@@ -140,8 +140,8 @@ def test_an_array_that_a_rule_does_not_read_is_not_kept_by_a_call_with_parameter
 
 
 def test_a_first_argument_given_by_its_name_is_given_once() -> None:
-    mask = dk.types.MaskedTensor([1.0, 2.0], [True, False])
+    one: Any = dk.types.MaskedTensor([1.0, 2.0], [True, False])[0]
     for _ in range(2):  # the second call finds who answered the first
-        assert dk.full(shape=2, fill_value=mask[0]).filled(0.0).tolist() == [1.0, 1.0]
-        assert dk.full(2, mask[0], dtype=dk.float32).dtype == np.float32
-        assert dk.full(2, fill_value=mask[0], device="cpu").filled(0.0).tolist() == [1.0, 1.0]
+        results: list[Any] = [dk.full(shape=2, fill_value=one), dk.full(2, fill_value=one, device="cpu")]
+        assert [y.filled(0.0).tolist() for y in results] == [[1.0, 1.0]] * 2
+        assert dk.full(2, one, dtype=dk.float32).dtype == np.float32
