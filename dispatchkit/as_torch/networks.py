@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import inspect
 import math
-import warnings
 from collections.abc import Sequence
 from functools import partial
 
@@ -28,7 +27,6 @@ from dispatchkit.nn.functional.windows import Grid, Product, Windows, summed_win
 from dispatchkit.nn.resizing import interpolate as resized
 from dispatchkit.nn.resizing import lengths_and_steps
 
-DROPPED = -1.7580993408473766  # what alpha dropout puts in place of an element: the least that SELU gives
 STIRLING = 0.5 * math.log(2 * math.pi)
 
 
@@ -238,80 +236,6 @@ def _track(input, axes, running_mean, running_var, momentum):
             if running is not None:
                 of_input = xp.mean(xp.reshape(statistic(input, axis=axes), (-1, input.shape[1])), axis=0)
                 running.copy_((1 - momentum) * running + momentum * of_input)
-
-
-def _check_probability(name, p):
-    if not 0 <= p <= 1:
-        raise ValueError(f"{name}: p must be from 0 to 1, found {p}")
-
-
-def _dropout(input, p=0.5, training=True, inplace=False):
-    _check_probability("dropout", p)
-    if not training or p == 0:
-        return input
-    return functional.dropout(input, p)
-
-
-def _dropout_of_channels(axes):
-    """Return the function that replaces whole channels of arrays of some axes each."""
-    name = f"dropout{axes}d"
-
-    def dropout(input, p=0.5, training=True, inplace=False):
-        _check_probability(name, p)
-        _look_at_axes_of_channels(name, axes, input.ndim)
-        before = 2
-        if axes != 2 and input.ndim != axes + 2:
-            before = 1  # of one sample alone; two axes are always taken for samples and channels
-        if not training or p == 0:
-            return input
-        shape = (*input.shape[:before], *(1,) * (input.ndim - before))
-        return input * functional.dropout(xp.ones(shape, dtype=input.dtype), p)
-
-    return dropout
-
-
-def _look_at_axes_of_channels(name, axes, found):
-    """Refuse, or warn of, arrays of other numbers of axes than a dropout of channels is for."""
-    where = f"{name} exists to provide channel-wise dropout on inputs with {axes} spatial dimension{'s' * (axes > 1)}"
-    where += f", a channel dimension, and an optional batch dimension (i.e. {axes + 1}D or {axes + 2}D inputs)."
-    expected = found in (axes + 1, axes + 2)
-    if axes == 1 and not expected:
-        raise RuntimeError(f"{name}: Expected 2D or 3D input, but received a {found}D input. Note that {where}")
-    if found < 2:
-        raise RuntimeError("Feature dropout requires at least 2 dimensions in the input")
-    if not expected:
-        warnings.warn(
-            f"{name}: Received a {found}-D input to {name}, which is deprecated and will result in an error in a "
-            f"future release. To retain the behavior and silence this warning, please use dropout instead. Note that "
-            f"{where}",
-            stacklevel=3,
-        )
-    if axes == 2 and found == 3:
-        warnings.warn(
-            "dropout2d: Received a 3D input to dropout2d and assuming that channel-wise 1D dropout behavior is "
-            "desired - input is interpreted as shape (N, C, L), where C is the channel dim. This behavior will change "
-            "in a future release to interpret the input as one without a batch dimension, i.e. shape (C, H, W). To "
-            "maintain the 1D channel-wise dropout behavior, please switch to using dropout1d instead.",
-            stacklevel=3,
-        )
-
-
-def _alpha_dropout(of_features, /, input, p=0.5, training=False, inplace=False):
-    """Return elements of which some are replaced, scaled to the mean and variance that they had."""
-    _check_probability("alpha_dropout", p)
-    if not training:
-        return input
-    if p == 0:
-        return input
-    if p == 1:
-        return input * 0.0
-    if of_features:
-        shape = (*input.shape[:2], *(1,) * (input.ndim - 2))
-    else:
-        shape = input.shape
-    kept = xp.random.bernoulli(1 - p, shape=shape) == 1
-    scale = ((1 - p) * (1 + p * DROPPED**2)) ** -0.5
-    return scale * (xp.where(kept, input, DROPPED) - p * DROPPED)
 
 
 def silu(input, inplace=False):
@@ -650,9 +574,5 @@ for _name, _function in written_functions(globals()).items():
 # Operations, but for complex numbers.
 for _name in ("rms_norm", "silu", "softsign"):
     ALONE[f"nn.functional.{_name}"] = TRANSLATIONS.pop(f"nn.functional.{_name}")
-ALONE["nn.functional.dropout"] = _dropout
-TRANSLATIONS["nn.functional.alpha_dropout"] = partial(_alpha_dropout, False)
-TRANSLATIONS["nn.functional.feature_alpha_dropout"] = partial(_alpha_dropout, True)
 for _axes in (1, 2, 3):
-    TRANSLATIONS[f"nn.functional.dropout{_axes}d"] = _dropout_of_channels(_axes)
     TRANSLATIONS.update({f"nn.functional.{each.__name__}{_axes}d": each for each in _of_windows(_axes)})
