@@ -74,7 +74,7 @@ def inference_mode(mode: F) -> F: ...
 @overload
 def inference_mode(mode: builtins.bool = ...) -> Block: ...
 """
-# What takes `inplace`, which changes nothing here.
+# What takes `inplace`: whether the result is written into the argument.
 ACTIVATIONS = (
     *("celu", "dropout", "elu", "hardsigmoid", "hardswish", "hardtanh", "leaky_relu", "mish", "relu", "relu6"),
     *("selu", "silu", "threshold"),

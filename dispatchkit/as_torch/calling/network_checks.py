@@ -123,11 +123,17 @@ def real_counts(given: Given) -> None:
         raise NotImplementedError(f'"le" not implemented for {dtype_name(given["target"])!r}')
 
 
-@look_of(f"{F}soft_margin_loss")
-def shape_and_dtype_of_margins(given: Given) -> None:
+@look_of(f"{F}huber_loss")
+def real_targets(given: Given) -> None:
     x, target = given["input"], given["target"]
     if kind_of(target) == "c" and kind_of(x) != "c":
         raise RuntimeError(f"result type {dtype_name(target)} can't be cast to the desired output type {dtype_name(x)}")
+
+
+@look_of(f"{F}soft_margin_loss")
+def shape_and_dtype_of_margins(given: Given) -> None:
+    real_targets(given)
+    x, target = given["input"], given["target"]
     shape = np.broadcast_shapes(x.shape, target.shape)
     if shape != tuple(x.shape):
         raise RuntimeError(f"output with shape {[*x.shape]} doesn't match the broadcast shape {[*shape]}")
@@ -325,13 +331,6 @@ def options_that_fit(given: Given) -> None:
         kind_of(x) != "c"
     ):
         raise RuntimeError(f"value cannot be converted to type {dtype_name(x)} without overflow")
-
-
-@look_of(f"{F}huber_loss")
-def real_targets(given: Given) -> None:
-    x, target = given["input"], given["target"]
-    if kind_of(target) == "c" and kind_of(x) != "c":
-        raise RuntimeError(f"result type {dtype_name(target)} can't be cast to the desired output type {dtype_name(x)}")
 
 
 @look_of(f"{F}hinge_embedding_loss")
