@@ -2,11 +2,14 @@
 
 import gc
 import sys
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from typing import Any
 
 from dispatchkit.backends.arrays import foreign
 from dispatchkit.protocol.engine import DispatchProtocol
+from dispatchkit.protocol.modes import current
+from dispatchkit.protocol.observers import is_observed, live
 
 Answer = Callable[..., Any]
 
@@ -58,18 +61,38 @@ def line_of(function: Callable[..., Any]) -> str:
 
 
 def steps_of(run: Callable[[], Any]) -> int:
-    """Return how many lines of Python run in a call."""
+    """Return how many lines of Python run in a call, where other tests have left nothing that calls ask for."""
+    with asked_here_alone() as changed:
+        if changed:
+            run()  # for the first time in the way of NumPy's arrays alone
+        return _lines_of(run)
+
+
+@contextmanager
+def asked_here_alone() -> Iterator[bool]:
+    """Have calls look for no arrays of other libraries and no modes that other tests brought; say if there were any.
+
+    A mode lives on in a cycle of objects until garbage is collected, and all calls of the process look for it.
+    """
+    met, alive = foreign[:], set(live)
+    foreign.clear()
+    if current() is None and is_observed() is None:
+        live.clear()
+    try:
+        yield bool(met) or len(live) < len(alive)
+    finally:
+        foreign[:] = met
+        live.update(entry for entry in alive if entry() is not None)
+
+
+def _lines_of(run: Callable[[], Any]) -> int:
     lines = 0
-    met = foreign[:]
-    foreign.clear()  # arrays of other libraries that other tests have met, which every call would ask for
 
     def count(frame: Any, event: str, argument: Any) -> Any:
         nonlocal lines
         lines += event == "line"
         return count
 
-    if met:
-        run()  # for the first time in the way of NumPy's arrays alone
     before = sys.gettrace()
     gc.disable()  # what is collected meanwhile has callbacks
     sys.settrace(count)
@@ -78,5 +101,4 @@ def steps_of(run: Callable[[], Any]) -> int:
     finally:
         sys.settrace(before)
         gc.enable()
-        foreign[:] = met
     return lines

@@ -7,6 +7,8 @@ import numpy as np
 import pytest
 
 import dispatchkit as dk
+from dispatchkit.backends.arrays import foreign
+from dispatchkit.protocol.observers import live, note_live
 from dispatchkit.tree import copies_plainly, with_attributes
 from dispatchkit.types import MetadataTensor
 from tests.protocol.support import steps_of
@@ -34,6 +36,10 @@ def mean_subject(x: Subject, /, *, axis: int | None = None) -> tuple[str, int | 
     return "mean", axis
 
 
+class Left:
+    """What a test has left behind."""
+
+
 class Passing(dk.TensorFunctionMode):
     def __tensor_function__(self, func: Any, types: Any, args: Any, kwargs: Any) -> Any:
         return func(*args, **kwargs)
@@ -43,6 +49,21 @@ def test_a_call_that_is_rewrapped_reads_no_declaration() -> None:
     x = Tagged(dk.ones(2), "a")
     assert dk.exp(x).tag == "a"
     assert steps_of(lambda: dk.exp(x)) < 90
+
+
+def test_steps_are_those_of_a_process_without_modes_and_arrays_of_other_tests() -> None:
+    x = dk.ones(2)
+    dk.exp(x)
+    alone = steps_of(lambda: dk.exp(x))
+    left = Left()
+    note_live(left)
+    foreign.append(Left)
+    try:
+        assert steps_of(lambda: dk.exp(x)) == alone
+        assert left in [entry() for entry in live]
+        assert foreign[-1] is Left
+    finally:
+        foreign.remove(Left)
 
 
 def test_numpys_functions_of_array_types_translate_no_arguments_where_there_are_none() -> None:
