@@ -58,6 +58,7 @@ def bridge_to(library: str) -> Any:
 REGISTRATIONS = {
     "einops._backends": "dispatchkit.interop.einops",
     "dask.array.backends": "dispatchkit.interop.dask",
+    "einx._src.frontend.impl.arrayapi": "dispatchkit.interop.einx",
 }
 
 

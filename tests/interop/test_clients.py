@@ -169,6 +169,20 @@ def test_einops() -> None:
     np.testing.assert_array_equal(np.asarray(x.grad), np.ones((20, 3)))
 
 
+def test_einx() -> None:
+    einx = pytest.importorskip("einx")
+    same(lambda x: einx.subtract("a c, a -> c a", x, x[:, 0]))
+    same(lambda x: einx.sum("(a b) [c]", x, a=4))
+    same(lambda x: einx.dot("a [c], b [c] -> a b", x, x))
+    same(lambda x: einx.where("a, a c, -> c a", x[:, 0] > 0.5, x, 0.0))
+    same(lambda x: einx.get_at("[a] c, i -> i c", x, x.__array_namespace__().asarray([2, 0])))
+    x = dk.tensor(A, requires_grad=True)
+    einx.sum("a [b]", x).sum().backward()
+    np.testing.assert_array_equal(np.asarray(x.grad), np.ones((20, 3)))
+    lengths, widths = dk.types.QuantityTensor([1.0], "m"), dk.types.QuantityTensor([2.0], "cm")
+    assert einx.add("a, b -> a b", lengths, widths).unit == dk.types.Unit("m")
+
+
 def test_opt_einsum() -> None:
     opt_einsum = pytest.importorskip("opt_einsum")
     same(lambda x: opt_einsum.contract("ij,kj,kl->il", x, x, x))
