@@ -73,7 +73,8 @@ def test_gradients_agree_with_differences(
         return
     assert dk.autograd.gradcheck(function, inputs)
     if sum(x.size for x in inputs) <= 6 and entry.kind is not dk.kinds.linalg:
-        assert dk.autograd.gradgradcheck(function, inputs, atol=1e-4)
+        # In one direction of everything, an error in one of many elements is small: the bound is, too.
+        assert dk.autograd.gradgradcheck(function, inputs, fast_mode=True, atol=1e-6)
 
 
 def tangent_calls() -> list[Any]:
