@@ -55,7 +55,7 @@ def annotated_calls(subject: Subject, operation: Overridable) -> Iterator[TypeCa
             continue
         seen.add(rule.types)
         makers = [(_itself,) if place in seats else BY_TYPE.get(cls, ()) for place, cls in enumerate(rule.types)]
-        for index in range(len(subject.samples())):
+        for index in range(subject.count):
             for others in product(*makers):
                 yield from _call(subject, operation, seats, index, others)
 

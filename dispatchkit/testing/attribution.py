@@ -29,6 +29,7 @@ T = TypeVar("T")
 class Entered(Observer):
     """Notes the rules that calls enter, those of the inner calls first."""
 
+    is_silent = True
     replaces = False
 
     def __init__(self, rules: dict[Rule, None] | None = None) -> None:
@@ -179,7 +180,7 @@ def _of_call(subject: Subject, failure: Failure, call: TypeCall, writer: Writer)
     changed = failure.found.startswith("'")  # an argument, which results do not show
     if failure.check not in COMPARED or changed or not hasattr(subject.cls, "to_dense"):
         if failure.check in TOGETHER and call.index is not None:
-            instances = [subject.sample(index) for index in sorted({0, len(subject.samples()) - 1})]
+            instances = [subject.sample(index) for index in sorted({0, subject.count - 1})]
         text = _check(subject, failure, ", ".join(map(writer.write, instances)), function)
         return writer.text([text, *_comments(failure)])
     names = {id(instance): writer.write(instance) for instance in instances}

@@ -65,7 +65,7 @@ def _on_type(name: str, function: Callable[[Subject, Any], Found]) -> Check:
 
 def _of_samples(function: Callable[[Subject, Any], Found], subject: Subject) -> Found:
     """Yield what a check finds in each sample, the failures with the sample as it was."""
-    for index in range(len(subject.samples())):
+    for index in range(subject.count):
         for failure in function(subject, subject.sample(index)):
             if failure is None or failure.made is not None:
                 yield failure

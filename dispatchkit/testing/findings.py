@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Any, NamedTuple, TypeAlias
 
 from dispatchkit.declare.namespace import tensor_namespace
@@ -160,6 +161,11 @@ class Subject:
             if not isinstance(sample, self.cls):
                 raise TypeError(f"check_type: a sample of {self.name} is a {type(sample).__name__}")
         return samples
+
+    @cached_property
+    def count(self) -> int:
+        """How many samples there are."""
+        return len(self.samples())
 
     def sample(self, index: int) -> Any:
         """Return one of the samples, made anew."""

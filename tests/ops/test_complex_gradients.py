@@ -71,9 +71,10 @@ def test_gradients_agree_with_differences(
     if not any(y.requires_grad for y in outputs):
         assert entry.name == "full_like"  # whose elements do not depend on the array
         return
-    assert dk.autograd.gradcheck(function, inputs)
+    # In one direction of everything, an error in one of many elements is small: the bounds are, too.
+    assert dk.autograd.gradcheck(function, inputs, fast_mode=True, rtol=1e-5, atol=1e-7)
     if sum(x.size for x in inputs) <= 6 and entry.kind is not dk.kinds.linalg:
-        assert dk.autograd.gradgradcheck(function, inputs, atol=1e-4)
+        assert dk.autograd.gradgradcheck(function, inputs, fast_mode=True, rtol=1e-5, atol=1e-6)
 
 
 def tangent_calls() -> list[Any]:

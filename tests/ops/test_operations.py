@@ -96,7 +96,8 @@ def test_second_derivatives_agree_with_differences(entry: DeclaredOperation, sam
     function, inputs = leaves(entry, *sample.make(np.random.default_rng(2)))
     if not inputs or sum(x.size for x in inputs) > 24:
         pytest.skip("no floating argument, or too many to differentiate twice")
-    assert dk.autograd.gradgradcheck(function, inputs, atol=1e-4)
+    # In one direction of everything, an error in one of many elements is small: the bounds are, too.
+    assert dk.autograd.gradgradcheck(function, inputs, fast_mode=True, rtol=1e-5, atol=1e-6)
 
 
 def tangent_calls() -> list[Any]:

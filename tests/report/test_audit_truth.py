@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Iterator
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 import pytest
@@ -106,24 +106,30 @@ def shipped_calls() -> list[PairCall]:
     return [call for call in all_calls() if is_shipped(call)]
 
 
-def audited() -> Iterator[tuple[PairRow, PairCall, type, type]]:
-    types = [*small_types(), dk.Tensor]
-    report = dk.audit(types)
-    calls = all_calls()
-    for left in types:
-        for right in types:
-            for row, call in zip(report[left, right].rows, calls, strict=True):
-                if is_shipped(call):
-                    yield row, call, left, right
+Audited: TypeAlias = "list[tuple[PairRow, PairCall, type, type]]"
+
+
+@pytest.fixture(scope="module")
+def audited() -> Iterator[Audited]:
+    """Audit the small types once; they stay registered as long as the tests of this module run."""
+    with dk.local_registrations():
+        types = [*small_types(), dk.Tensor]
+        report, calls = dk.audit(types), all_calls()
+        rows = [
+            (row, call, left, right)
+            for left, right in itertools.product(types, repeat=2)
+            for row, call in zip(report[left, right].rows, calls, strict=True)
+        ]
+        yield [entry for entry in rows if is_shipped(entry[1])]
 
 
 def _share(asked: Asked | None) -> str:
     return "refused" if asked is None or asked.outcome is None else SHOWN[asked.outcome].share
 
 
-def test_every_row_says_what_explain_says() -> None:
+def test_every_row_says_what_explain_says(audited: Audited) -> None:
     seen, compared = set(), 0
-    for row, call, left, right in audited():
+    for row, call, left, right in audited:
         calls = [*samples_of(call, left, right)] or [call_of(call, left, right, CONTENTS[0])]
         found = [dk.explain(call.operation.function, *args, **kwargs) for args, kwargs in calls]
         predicted = [one.prediction for one in found if one.prediction is not None]
@@ -141,9 +147,9 @@ def test_every_row_says_what_explain_says() -> None:
 
 
 @pytest.mark.filterwarnings("ignore::dispatchkit.DensifyWarning")
-def test_every_call_does_what_its_row_says() -> None:
+def test_every_call_does_what_its_row_says(audited: Audited) -> None:
     missed, checked = set(), 0
-    for row, call, left, right in audited():
+    for row, call, left, right in audited:
         contents = (call_of(call, left, right, content) for content in CONTENTS)
         for args, kwargs in itertools.chain(samples_of(call, left, right), contents):
             try:

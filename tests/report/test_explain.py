@@ -5,7 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+import pytest
+
 import dispatchkit as dk
+from dispatchkit.protocol.prediction import stand_in
+from tests.report.audited import never
 from tests.report.subjects import Decomposes, Dense, OwnMethod, Refuses
 
 
@@ -17,6 +21,24 @@ def test_a_rule_answers_and_is_shown_with_file_and_line() -> None:
     assert "[answers unless it declines]" in text
     assert "subjects.py:" in text
     assert repr(found) == text
+
+
+def test_an_explanation_goes_through_the_chain_of_the_call(monkeypatch: pytest.MonkeyPatch) -> None:
+    x = Decomposes(dk.ones((2, 2)))
+    before = str(dk.explain(dk.linalg.matrix_norm, x))
+    monkeypatch.setattr(stand_in, "build_chain", never)  # that a further one is built is the fault
+    assert str(dk.explain(dk.linalg.matrix_norm, x)) == before
+    operation = dk.tensor_protocol.operation(dk.linalg.matrix_norm)
+    assert Decomposes in {cls for key in operation.chains for cls in key}
+
+
+def test_a_report_leaves_no_chain_of_calls_behind() -> None:
+    class Reported(Decomposes):
+        """Is in no call."""
+
+    operation = dk.tensor_protocol.operation(dk.linalg.matrix_norm)
+    dk.audit([Reported, dk.Tensor], operations=[dk.linalg.matrix_norm, dk.add])
+    assert all(Reported not in key for key in operation.chains)
 
 
 def test_nobody_answers() -> None:

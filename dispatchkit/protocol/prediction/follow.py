@@ -34,7 +34,7 @@ from dispatchkit.protocol.outcome import (
     RULE,
 )
 from dispatchkit.protocol.overridable import Overridable
-from dispatchkit.protocol.parameters import Layout, flatten
+from dispatchkit.protocol.parameters import Key, Layout, flatten
 from dispatchkit.protocol.prediction.execution import Followed, PredictedExecution
 from dispatchkit.protocol.prediction.stand_in import (
     FollowedCall,
@@ -208,7 +208,7 @@ def _predict_here(call: FollowedCall, memory: PredictionCache | None, until: Ste
         asked, switched_off = ask_modes(operation)
     else:
         asked, switched_off = [], False
-    memory = memory or PredictionCache()
+    memory = memory or PredictionCache(as_calls=True)
     without_modes()
     watch_state.set(None)
     open_to_modes = any(mode.verdict == AT_RUN_TIME for mode in asked)
@@ -221,7 +221,7 @@ def _predict_here(call: FollowedCall, memory: PredictionCache | None, until: Ste
     walk = _Walk(operation.protocol, memory)
     call = walk.with_stand_ins(call)
     if switched_off:
-        return walk.follow_chain(call, operation.protocol.plain_chain(operation, call.key), asked)
+        return walk.follow_chain(call, call.key, operation.protocol.plain_chain(operation, call.key), asked)
     if asked or until is not None:
         return walk.follow_known(call, asked=asked, until=until)
     return walk.follow(call)
@@ -287,16 +287,16 @@ class _Walk:
         operation, key = call.operation, call.key
         supposed = self.memory.supposed.get(operation)
         if supposed is None or supposed not in flatten(key):
-            return self.follow_chain(call, self.memory.chain(operation, key, limited), asked, until)
+            return self.follow_chain(call, key, self.memory.chain(operation, key, limited), asked, until)
         # A rule that is taken to be there.
         by = Asked(supposed, "a rule to be written", ANSWERS, "", RULE)
         result = self.results(call, (supposed,), by.what)
         return Prediction(operation.qualified_name, key, (by.who,), (by,), RULE, by, results=(supposed,)), result
 
     def follow_chain(
-        self, call: FollowedCall, chain: Chain, modes: Sequence[Asked], until: Step | None = None
+        self, call: FollowedCall, key: Key, chain: Chain, modes: Sequence[Asked], until: Step | None = None
     ) -> tuple[Prediction, Any]:
-        """Ask the entries of a chain in order, as far as it is known what they do."""
+        """Ask the entries of a chain in order, as far as it is known what they do; the key is that of the call."""
         asked: list[Asked] = list(modes)
         possible: list[tuple[Asked, Any]] = []
         decided = False
@@ -310,7 +310,7 @@ class _Walk:
             elif decided:
                 asked.append(Asked(entry.cls, entry.text, IF_DECLINED, "", entry.source, _location(entry)))
             else:
-                answer, result = self._ask(call, entry)
+                answer, result = self._ask(call, key, entry)
                 decided = answer.verdict in (ANSWERS, RAISES) or (answer.verdict == AT_RUN_TIME and not answer.reason)
                 if answer.verdict in (ANSWERS, OPEN) and any(other.verdict != AT_RUN_TIME for other, _ in possible):
                     answer = replace(answer, verdict=IF_DECLINED)
@@ -318,18 +318,18 @@ class _Walk:
                 if answer.verdict not in (PASSED_OVER, DECLINES):
                     possible.append((answer, result))
             if until is not None and asked[-1].outcome is until.source and entry.cls is until.cls:
-                return Prediction(call.operation.qualified_name, call.key, (), tuple(asked)), None
-        return self._predict(call, chain, asked, possible)
+                return Prediction(call.operation.qualified_name, key, (), tuple(asked)), None
+        return self._predict(call, key, chain, asked, possible)
 
     def _predict(
-        self, call: FollowedCall, chain: Chain, asked: list[Asked], possible: list[tuple[Asked, Any]]
+        self, call: FollowedCall, key: Key, chain: Chain, asked: list[Asked], possible: list[tuple[Asked, Any]]
     ) -> tuple[Prediction, Any]:
         """Return the prediction of a call whose entries have been asked."""
         base = self.protocol.types.base
         order = [type_name(cls) for cls in chain.order]
         if base is not None and base in chain.types:
             order.append(type_name(base))
-        about = call.operation.qualified_name, call.key, tuple(order), tuple(asked)
+        about = call.operation.qualified_name, key, tuple(order), tuple(asked)
         if not possible:
             return Prediction(*about, error=first_line(chain.error(call.args, call.kwargs, [], brief=True))), None
         first, result = possible[0]
@@ -344,7 +344,7 @@ class _Walk:
             result = join_results(self.protocol, [each for _, each in possible])
         return Prediction(*about, outcome, first, error, depends, result_classes(result)), result
 
-    def _ask(self, call: FollowedCall, step: Step) -> tuple[Asked, Any]:
+    def _ask(self, call: FollowedCall, key: Key, step: Step) -> tuple[Asked, Any]:
         """Return what is known of an answer, and its result."""
         operation, args, kwargs = call
         asked = Asked(step.cls, step.text, ANSWERS, "", step.source, _location(step), rule=step.rule)
@@ -365,7 +365,7 @@ class _Walk:
             classes: tuple[type, ...] = (step.cls,) if known else ()
             if known and step.cls is self.protocol.types.base:
                 # With overrides off an argument may be handed on as it is.
-                classes = tuple(dict.fromkeys((*classes, *filter(operation.computes, flatten(call.key)))))
+                classes = tuple(dict.fromkeys((*classes, *filter(operation.computes, flatten(key)))))
             return asked, self.results(call, classes, "")
         handler = step.rule.handler if step.rule is not None else self.protocol.types.own_method(step.cls)
         promise = promise_of(handler) if step.rule is None else promise_of_rule(step.rule)

@@ -199,7 +199,8 @@ class FollowedCall(NamedTuple):
     @property
     def key(self) -> Key:
         """The types that decide who answers, those of stand-ins by what they stand for."""
-        return tuple(p.key(p.find(self.args, self.kwargs), class_of) for p in self.operation.parameters.arrays)
+        args, kwargs = self.args, self.kwargs
+        return tuple([p.key(p.find(args, kwargs), class_of) for p in self.operation.parameters.arrays])
 
 
 # A decomposition or conversion that is under way.
@@ -218,11 +219,19 @@ class PredictionCache:
     ----------
     supposed : operations that are taken to have a rule for every call with an array of a type, which gives that type
     trial : rules that are taken to be registered, too, in place of those that they would replace
+    as_calls : whether chains stay with the operations, as those of calls do; a report leaves no trace there
     """
 
-    def __init__(self, supposed: Mapping[Overridable, type] | None = None, trial: Sequence[Rule] = ()) -> None:
+    def __init__(
+        self,
+        supposed: Mapping[Overridable, type] | None = None,
+        trial: Sequence[Rule] = (),
+        *,
+        as_calls: bool = False,
+    ) -> None:
         self.supposed = dict(supposed or {})
         self.trial = tuple(trial)
+        self.as_calls = as_calls
         self._chains: dict[tuple[Overridable, Key, bool], Chain] = {}
         self._calls: dict[Hashable, tuple[frozenset[Mark], Prediction, Any]] = {}
         self._layouts: dict[Hashable, Any] = {}
@@ -257,8 +266,21 @@ class PredictionCache:
         """Return who answers calls with these types; with `limited` inside a decomposition."""
         chain = self._chains.get((operation, key, limited))
         if chain is None:
-            chain = build_chain(operation, key, later_fallbacks=not limited, trial=self.trial)
+            chain = self._known_chain(operation, key, limited)
+            if chain is None:
+                chain = build_chain(operation, key, later_fallbacks=not limited, trial=self.trial)
             self._chains[operation, key, limited] = chain
+        return chain
+
+    def _known_chain(self, operation: Overridable, key: Key, limited: bool) -> Chain | None:
+        """Return the chain of calls with these types, which takes long to build; None where a report makes its own."""
+        chain: Chain | None = None
+        if self.as_calls and limited:
+            chain = operation.protocol.chain_without_later_fallbacks(operation, key)
+        elif self.as_calls:
+            chain = operation.protocol.chain(operation, key)
+        elif not self.trial and not limited:
+            chain = operation.chains.get(key)
         return chain
 
     def mistake(self, call: FollowedCall) -> str:

@@ -34,10 +34,13 @@ def chains(subject: Subject) -> Iterator[Failure | None]:
     count = 0
     for operation in operations:
         for call in _first_calls(subject, operation):
-            for then in operations:
-                if count == PAIRS or then in wrong:
-                    continue
-                failure = _failure_of_two(subject, call, then)
+            further = [then for then in operations if then not in wrong]
+            for place, then in enumerate(further):
+                if count == PAIRS:
+                    return
+                # The first of two calls is the same in all pairs: whether it is right, and still is after all others.
+                compared = place in (0, len(further) - 1)
+                failure = _failure_of_two(subject, call, then, compared)
                 count += 1
                 yield failure
                 if failure is not None:
@@ -68,13 +71,21 @@ def _first_calls(subject: Subject, operation: Overridable) -> list[TypeCall]:
     return list(first.values())
 
 
-def _failure_of_two(subject: Subject, call: TypeCall, then: Overridable) -> Failure | None:
-    """Make a call, and one of another operation with its result; return in what this one is wrong."""
+def _failure_of_two(subject: Subject, call: TypeCall, then: Overridable, compared: bool) -> Failure | None:
+    """Make a call, and one of another operation with its result; return in what this one is wrong.
+
+    Parameters
+    ----------
+    subject : the type
+    call, then : the first call, and the operation of the second
+    compared : whether the first one is compared, too
+    """
     program = Program()
     refusals = (*REFUSALS, *subject.refusals)
     try:
         with noting(subject):
-            program.step(ProgramCall(call.operation, *call.make(), gradients=False, refuses=refusals))
+            first = ProgramCall(call.operation, *call.make(), gradients=False, refuses=refusals)
+            program.step(first, compared=compared)
             result: Any = program.values[-1]
             is_large = result.size > LARGEST
             if is_large or not isinstance(result, subject.cls):

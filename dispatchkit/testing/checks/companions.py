@@ -83,7 +83,7 @@ def companions(subject: Subject, operation: Overridable) -> Iterator[Failure | N
                     yield from [_among(subject, replace(alone, other=other), "companions") for other in further]
             if call.index is None:
                 continue
-            for index in range(len(subject.samples())):
+            for index in range(subject.count):
                 if index != call.index:
                     beside = replace(alone, other=partial(lambda other, _: subject.sample(other), index))
                     yield _among(subject, beside, "companions")

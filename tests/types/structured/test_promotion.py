@@ -62,24 +62,24 @@ def check(result: Any, wanted: Any, *, dtype: bool = True) -> None:
 def test_a_matrix_and_another_operand_give_what_the_dense_form_gives(
     name: str, dtype: str, subtests: pytest.Subtests
 ) -> None:
-    for operation in OPERATORS:
-        with subtests.test(operation.__name__):
-            gives_what_the_dense_form_gives(name, dtype, operation)
-
-
-def gives_what_the_dense_form_gives(name: str, dtype: str, operation: Any) -> None:
     x = matrices(dtype)[name]
     dense = x.to_dense()
-    others: list[Any] = [
+    others = [(y, y if isinstance(y, dk.Tensor) else y.to_dense()) for y in other_operands()]
+    for operation in OPERATORS:
+        with subtests.test(operation.__name__):
+            for y, plain in others:
+                check(answer(operation, x, y), answer(operation, dense, plain))
+                check(answer(operation, y, x), answer(operation, plain, dense))
+
+
+def other_operands() -> list[Any]:
+    """Return tensors of three dtypes, and matrices of integers and of halves."""
+    return [
         *(dk.asarray(np.asarray([[200, 1], [2, 3]], other)) for other in ("uint8", "bool", "float64")),
         *(types.DiagonalTensor(part) for part in (BYTES, HALVES)),
         types.ToeplitzTensor(BYTES, HALVES),
         types.LowRankTensor(BYTES[:, None], HALVES[None, :]),
     ]
-    for y in others:
-        plain = y if isinstance(y, dk.Tensor) else y.to_dense()
-        check(answer(operation, x, y), answer(operation, dense, plain))
-        check(answer(operation, y, x), answer(operation, plain, dense))
 
 
 @pytest.mark.filterwarnings("ignore")

@@ -106,10 +106,9 @@ def made(name: str) -> Any:
 def answer(call: Callable[[Any], Any], x: Any) -> Any:
     """Return what a call gives, dense and in a list, or the type of the exception that it raises."""
     try:
-        with np.errstate(all="ignore"):
-            result = call(x)
-            parts = result if isinstance(result, (tuple, list)) else [result]
-            arrays = [np.asarray(dense(part).detach()) for part in parts]
+        result = call(x)
+        parts = result if isinstance(result, (tuple, list)) else [result]
+        arrays = [np.asarray(dense(part).detach()) for part in parts]
     except (ValueError, IndexError, TypeError, np.linalg.LinAlgError) as error:
         return error
     shapes = [tuple(part.shape) for part in parts]
@@ -126,9 +125,9 @@ def differences(x: Any, calls: dict[str, Callable[[Any], Any]]) -> list[str]:
     """Return in which calls a matrix differs from its dense form, in shape, value, or in whether they raise."""
     plain, texts = x.to_dense(), []
     assert plain.shape == x.shape
-    for name, call in calls.items():
-        with dk.densify(on="allow"):
-            found, wanted = answer(call, x), answer(call, plain)
+    with dk.densify(on="allow"), np.errstate(all="ignore"):
+        answers = {name: (answer(call, x), answer(call, plain)) for name, call in calls.items()}
+    for name, (found, wanted) in answers.items():
         if isinstance(found, Exception) or isinstance(wanted, Exception):
             if not (isinstance(found, Exception) and isinstance(wanted, Exception)):
                 texts.append(f"{name}: {found!r}, dense {wanted!r}")
