@@ -37,11 +37,12 @@ NAMED |= {"constraints", "transforms", "identity_transform", "kl_divergence", "r
 NAMED |= {"biject_to", "transform_to"}
 ELSEWHERE = (
     *("FisherSnedecor", "LowRankMultivariateNormal", "OneHotCategorical", "RelaxedOneHotCategorical", "StudentT"),
-    "OneHotCategoricalStraightThrough",
+    *("OneHotCategoricalStraightThrough", "LKJCholesky"),
 )
 OF_DISTRIBUTIONS = {
     "kl": ("kl_divergence", "register_kl"),
     "studentT": ("StudentT",),
+    "lkj_cholesky": ("LKJCholesky",),
     "constraint_registry": ("biject_to", "transform_to"),
     "relaxed_categorical": ("RelaxedOneHotCategorical",),
     "fishersnedecor": ("FisherSnedecor",),
