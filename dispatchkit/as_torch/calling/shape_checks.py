@@ -65,9 +65,11 @@ def part_of_axis(given: Given) -> None:
         raise RuntimeError("narrow(): length must be non-negative.")
     if is_array(start) and (start.ndim or kind_of(start) not in "iu"):
         raise RuntimeError("start must be an 0-dim integral Tensor.")
-    if not -length <= start <= length:
-        raise IndexError(f"start out of range (expected to be in range of [{-length}, {length}], but got {int(start)})")
-    first = int(start) % length if start < 0 else int(start)
+    first = int(start)  # whatever the dtype, in which lengths may not be held
+    if not -length <= first <= length:
+        raise IndexError(f"start out of range (expected to be in range of [{-length}, {length}], but got {first})")
+    if first < 0:
+        first += length
     if first + count > length:
         raise RuntimeError(f"start ({first}) + length ({count}) exceeds dimension size ({length}).")
 
@@ -107,6 +109,13 @@ def sections(given: Given) -> None:
         raise RuntimeError(
             f"tensor_split expected tensor_indices_or_sections to have dtype of long, but got {dtype_name(count)}"
         )
+    if is_array(count) and count.ndim > 1:
+        raise RuntimeError(
+            f"tensor_split expected tensor_indices_or_sections to be a zero-dimensional or one-dimensional tensor, but "
+            f"got a tensor with {count.ndim} dims"
+        )
+    if is_array(count) and not count.ndim and not count.is_tracer:
+        count = int(count)
     if isinstance(count, int) and count <= 0:
         raise RuntimeError(f"number of sections must be larger than 0, got {count}")
 
