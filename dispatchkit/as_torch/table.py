@@ -169,6 +169,7 @@ ARGUMENTS_OF_ANY_KIND = frozenset(
     {
         *("mask", "condition", "index", "indices", "repeats", "sorter", "dtype", "n", "pivots", "LU_pivots", "weight"),
         *("fweights", "aweights", "q", "target", "input_mask", "other_mask", "tensor_indices_or_sections"),
+        *("size", "shape"),
     }
 )
 # Arguments of functions that count something, though others' of these names are operands.

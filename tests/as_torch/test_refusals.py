@@ -184,3 +184,12 @@ def test_results_that_pytorch_copies_share_no_memory() -> None:
 def test_a_name_that_is_elsewhere_is_said_to_be_there(name: str, advice: str) -> None:
     with pytest.raises(AttributeError, match=advice):
         getattr(torch, name)
+
+
+def test_types_of_python_are_dtypes_and_lengths_may_be_tensors() -> None:
+    assert torch.arange(3, dtype=int).dtype == torch.int64
+    assert torch.ones(2).sum(dtype=complex).dtype == torch.complex128
+    assert torch.randn(2, dtype=float).dtype == torch.float64
+    assert torch.zeros_like(torch.ones(2), dtype=bool).dtype == torch.bool
+    length = torch.tensor(3)
+    assert torch.randn(length).shape == torch.ones(length).shape == torch.rand(2, length).shape[1:]

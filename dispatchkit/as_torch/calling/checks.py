@@ -470,7 +470,8 @@ MASKED = ("amax", "amin", "argmax", "argmin", "cumprod", "cumsum", "log_softmax"
 @look_of(*(f"masked.{name}" for name in (*MASKED, "normalize", "prod", "softmax", "softmin", "std", "sum", "var")))
 def axes_of_mask(given: Given) -> None:
     # Before a number is taken as one element along an axis.
-    mask, x = given.get("mask"), given["input"]
+    mask: Any = given.get("mask")
+    x: Any = given["input"]
     if is_array(mask) and is_array(x) and mask.ndim > x.ndim:
         raise IndexError(
             f"_input_mask expected broadcastable mask (got mask dimensionality higher than of the input): {mask.ndim} "

@@ -204,6 +204,30 @@ def pairs(given: Given) -> None:
         raise RuntimeError("Tensor must have a stride divisible by 2 for all but last dimension")
 
 
+@look_of("view")
+def memory_in_other_dtype(given: Given) -> None:
+    x: Any = given["input"]
+    asked: Any = given.get("shape")
+    if not isinstance(asked, np.dtype) or x.is_tracer or type(x.array) is not np.ndarray:
+        return
+    own, size = x.array.itemsize, asked.itemsize
+    if own == size:
+        return
+    if not x.ndim:
+        raise RuntimeError(f"self.dim() cannot be 0 to view {dtype_name(x)} as {asked} (different element sizes)")
+    *steps, last = (step // own for step in x.array.strides)
+    if last != 1:
+        raise RuntimeError(f"self.stride(-1) must be 1 to view {dtype_name(x)} as {asked}, but got {last}")
+    ratio = size // own
+    if own > size:
+        return
+    starts = {"self.size(-1)": x.shape[-1], "self.storage_offset()": x.storage_offset()}
+    starts |= {f"self.stride({place})": step for place, step in enumerate(steps)}
+    for name, count in starts.items():
+        if count % ratio:
+            raise RuntimeError(f"{name} must be divisible by {ratio} to view {dtype_name(x)} as {asked}, found {count}")
+
+
 @check_of("repeat")
 def repeats_of_all_axes(given: Given) -> None:
     counts: Any = given.get("dims")

@@ -160,7 +160,9 @@ def broadcast_shapes(*shapes: Any) -> Shape:
     ------
     RuntimeError : where they have none, or a length is negative
     """
-    lengths = [(shape,) if isinstance(shape, int) else tuple(shape) for shape in shapes]
+    lengths = [tuple(shape) if isinstance(shape, (tuple, list)) else (shape,) for shape in shapes]
+    if not all(isinstance(length, int) for shape in lengths for length in shape):
+        raise RuntimeError(f"Input shapes should be of type ints, a tuple of ints, or a list of ints, got {lengths}")
     if any(length < 0 for shape in lengths for length in shape):
         raise RuntimeError(f"Trying to create tensor with negative dimension: {lengths}")
     try:

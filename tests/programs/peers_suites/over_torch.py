@@ -178,6 +178,7 @@ REPLACED = {
         for name, function in vars(common_dtype).items()
         if isinstance(function, types.FunctionType) and not name.startswith(("_", "get_", "custom"))
     },
+    "numpy_to_torch_dtype_dict": {kind: ours(dtype) for kind, dtype in common_utils.numpy_to_torch_dtype_dict.items()},
     "torch_to_numpy_dtype_dict": {ours(dtype): kind for dtype, kind in common_utils.torch_to_numpy_dtype_dict.items()},
     "gradcheck": SPELLED.autograd.gradcheck,
     "gradgradcheck": SPELLED.autograd.gradgradcheck,
@@ -241,6 +242,10 @@ OF_THE_CORE = types.SimpleNamespace(
         UndefinedGrad=lambda: Undefined.apply,
     ),
 )
+OF_PYTORCH_ALONE = {
+    "torch._C": OF_THE_CORE,
+    "torch._utils": types.SimpleNamespace(_element_size=lambda dtype: np.dtype(str(dtype)).itemsize),
+}
 
 
 class Place(types.ModuleType):
@@ -253,8 +258,8 @@ class Place(types.ModuleType):
 
     def __getattr__(self, name: str) -> Any:
         path = f"{self.__name__}.{name}"
-        if path == "torch._C":
-            return OF_THE_CORE
+        if path in OF_PYTORCH_ALONE:
+            return OF_PYTORCH_ALONE[path]
         if name.startswith("__"):
             raise AttributeError(name)
         if path.startswith(HELPERS):
