@@ -135,8 +135,6 @@ def probabilities(given: Given) -> None:
     q, x = given["q"], given["input"]
     if not x.size:
         raise RuntimeError("quantile() input tensor must be non-empty")
-    if kind_of(x) != "f":
-        raise RuntimeError("quantile() input tensor must be either float or double dtype")
     if is_array(q):
         if q.dtype != x.dtype:
             raise RuntimeError("quantile() q tensor must be same dtype as the input tensor")
@@ -224,7 +222,7 @@ def real_factor(given: Given) -> None:
 
 @look_of("nansum")
 def sums_of_reals(given: Given) -> None:
-    if kind_of(given["input"]) == "c" or is_complex(given.get("dtype")):
+    if is_complex(given.get("dtype")):
         raise RuntimeError("nansum on CPU does not support complex inputs")
 
 
@@ -275,10 +273,10 @@ def elements_along_axis(given: Given) -> None:
         raise IndexError(f"median(): Expected reduction dim {given['dim']} to have non-zero size.")
 
 
-@look_each_time_of("nanmean")
+@look_of("nanmean")
 def real_numbers(given: Given) -> None:
-    x, dtype = given["input"], given.get("dtype")
-    if kind_of(x) != "f" or (dtype is not None and np.dtype(str(dtype)).kind == "c"):
+    x = given["input"]
+    if kind_of(x) != "f" and given.get("dtype") is not None:  # whatever the dtype of the result
         raise NotImplementedError(f"nanmean(): expected real floating-point numbers, found {dtype_name(x)}")
 
 

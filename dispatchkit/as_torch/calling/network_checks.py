@@ -413,12 +413,6 @@ def mean_of_floats(given: Given) -> None:
         )
 
 
-@look_of(f"{F}mse_loss")
-def two_booleans(given: Given) -> None:
-    if [kind_of(given[name]) for name in ("input", "target")] == ["b", "b"]:
-        raise RuntimeError("Subtraction, the `-` operator, with two bool tensors is not supported.")
-
-
 @look_of(*(f"{F}{kind}_pool{axes}d" for kind in ("avg", "max") for axes in (1, 2, 3)))
 def stride_of_windows(given: Given) -> None:
     if given.get("stride") == ():
