@@ -24,7 +24,7 @@ from dispatchkit.as_torch.layers.weighted import Bilinear, DataParallel, Embeddi
 from dispatchkit.as_torch.machine import amp, limits, processes
 from dispatchkit.as_torch.machine import settings as machine
 from dispatchkit.as_torch.matrices import coordinates
-from dispatchkit.as_torch.matrices.optimizers import Adafactor, Muon
+from dispatchkit.as_torch.matrices.optimizers import Adafactor, Muon, SparseAdam
 from dispatchkit.as_torch.methods.further_methods import give_further_methods
 from dispatchkit.as_torch.methods.reshaped import give_shapes_in_place
 from dispatchkit.as_torch.shapes import Shape
@@ -158,7 +158,7 @@ def _enter_layers() -> None:
         for name, value in of_module("optim").items()
         if isinstance(value, type) and issubclass(value, optim.Optimizer) and value is not optim.Optimizer
     }
-    extend_module("optim", {**classes, "Adafactor": Adafactor, "Muon": Muon})
+    extend_module("optim", {**classes, "Adafactor": Adafactor, "Muon": Muon, "SparseAdam": SparseAdam})
 
 
 def _enter_functions(precision: dict[str, Any]) -> None:
