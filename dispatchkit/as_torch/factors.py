@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from dispatchkit.as_torch.functions import linalg_solve
-from dispatchkit.as_torch.shared import hermitian_of, several, written_functions
+from dispatchkit.as_torch.shared import hermitian_of, written_functions
 from dispatchkit.as_torch.table import ALONE, TRANSLATIONS, is_array
 from dispatchkit.declare.namespace import tensor_namespace as xp
 from dispatchkit.declare.wrapping import holds
@@ -29,7 +29,8 @@ def _size(x):
     return xp.abs(x)
 
 
-def linalg_lu_factor(A, *, pivot=True):
+def _eliminated(A, pivot):
+    """Return both triangular factors of matrices in one, and with which row each was swapped, counted from 1."""
     if not pivot and A.numel():
         raise RuntimeError("linalg.lu_factor: LU without pivoting is not implemented on the CPU")
     pivots = []
@@ -253,7 +254,7 @@ def _info(A: Any, numpys: Any, of_each: Any) -> Any:
 
 def _zero_pivot(A: Any) -> Any:
     """Return which pivots of matrices are the first that are 0."""
-    return _without_pivot(linalg_lu_factor(A.detach())[0])
+    return _without_pivot(_eliminated(A.detach(), True)[0])
 
 
 def _where_possible(name: str, compute: Any, A: Any, info: Any, check_errors: bool, *others: Any) -> tuple[Any, Any]:
@@ -273,11 +274,18 @@ def linalg_cholesky_ex(A, *, upper=False, check_errors=False):
     return _where_possible("linalg.cholesky", factor, A, info, check_errors)
 
 
+def linalg_lu_factor(A, *, pivot=True):
+    return linalg_lu_factor_ex(A, pivot=pivot, check_errors=True)[:2]
+
+
 def linalg_lu_factor_ex(A, *, pivot=True, check_errors=False):
-    LU, pivots = linalg_lu_factor(A, pivot=pivot)
+    LU, pivots = _eliminated(A, pivot)
     info = _without_pivot(LU)
     if check_errors and holds(xp.any(info != 0)):
-        raise np.linalg.LinAlgError(f"linalg.lu_factor_ex: a pivot is 0, info is {info.tolist()}")
+        raise np.linalg.LinAlgError(
+            f"linalg.lu_factor: a pivot is 0, by which lu_solve would divide, info is {info.tolist()}; lu_factor_ex "
+            f"returns such factors"
+        )
     return LU, pivots, info
 
 
@@ -377,18 +385,25 @@ def qr(input, some=True):
 
 
 def chain_matmul(*matrices):
-    return TRANSLATIONS["linalg.multi_dot"](several(matrices))
+    if not matrices:
+        raise RuntimeError("chain_matmul(): Expected one or more matrices")
+    if len(matrices) == 1:
+        return matrices[0]
+    return TRANSLATIONS["linalg.multi_dot"](matrices)
 
 
 def adjoint(input):
     if input.ndim < 2:
         raise RuntimeError(f"tensor.adjoint() is only supported on matrices or batches of them, found {input.ndim}-D")
-    return xp.conj(xp.matrix_transpose(input))
+    y = xp.matrix_transpose(input)
+    if xp.isdtype(input.dtype, "complex floating"):
+        return xp.conj(y)
+    return y
 
 
 def linalg_tensorinv(A, ind=2):
-    if ind <= 0:
-        raise RuntimeError(f"Expected a strictly positive integer for 'ind', but got {ind}")
+    if not 0 < ind <= A.ndim:
+        raise RuntimeError(f"Expected 'ind' to be positive and at most the number of axes, {A.ndim}, but got {ind}")
     first, last = tuple(A.shape[:ind]), tuple(A.shape[ind:])
     if math.prod(first) != math.prod(last):
         raise RuntimeError(
@@ -396,6 +411,17 @@ def linalg_tensorinv(A, ind=2):
             f"{math.prod(last)} != {math.prod(first)}"
         )
     return xp.reshape(xp.linalg.inv(xp.reshape(A, (math.prod(first), -1))), (*last, *first))
+
+
+def linalg_cond(input, p=None):
+    if 0 not in input.shape:
+        return np.linalg.cond(input, p)
+    if p in ("fro", "nuc") and input.shape[-1] != input.shape[-2]:
+        rows, columns = input.shape[-2:]
+        raise RuntimeError(
+            f"linalg.cond(ord={p}): A must be batches of square matrices, but they are {rows} by {columns} matrices"
+        )
+    return xp.zeros(input.shape[:-2], dtype=xp.real(input).dtype)
 
 
 def linalg_tensorsolve(A, B, dims=None):
@@ -412,3 +438,4 @@ def linalg_tensorsolve(A, B, dims=None):
 
 
 ALONE.update({path: f for path, f in written_functions(globals()).items() if path not in TRANSLATIONS})
+TRANSLATIONS["linalg.cond"] = ALONE.pop("linalg.cond")

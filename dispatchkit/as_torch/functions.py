@@ -17,6 +17,7 @@ from typing import Any
 import numpy as np
 
 from dispatchkit import nn
+from dispatchkit.as_torch.calling.checks import is_zero_somewhere
 from dispatchkit.as_torch.shared import implicit_axis, index_along, kept, running, times, written_functions
 from dispatchkit.as_torch.table import ALONE, TRANSLATIONS, Function, NotTranslated, Values, is_array
 from dispatchkit.backends.arrays import numpy_dtype
@@ -39,7 +40,6 @@ OF_NUMPY = {
     "input sections": ("dsplit", "hsplit", "vsplit"),
     "input other rtol atol equal_nan": ("allclose", "isclose"),
     "tensors": ("column_stack", "dstack", "linalg.multi_dot", "vstack"),
-    "input p": ("linalg.cond",),
     "A UPLO": ("linalg.eigh", "linalg.eigvalsh"),
 }
 # Layers whose options are the further arguments of functions.
@@ -90,6 +90,9 @@ def div(input, other, *, rounding_mode=None):
         if xp.isdtype(xp.result_type(input, other), ("integral", "bool")):
             return xp.astype(y, xp.get_default_dtype(), copy=False)
         return y
+    is_whole = xp.isdtype(xp.result_type(input, other), ("integral", "bool"))
+    if is_whole and is_zero_somewhere(other) and not (is_array(input) and not input.size):
+        raise RuntimeError("ZeroDivisionError")
     if rounding_mode == "floor":
         return ALONE["floor_divide"](input, other)
     if rounding_mode != "trunc":
@@ -593,8 +596,11 @@ def poisson(input, generator=None):
 
 
 def binomial(count, prob, generator=None):
-    counts, probabilities = np.broadcast_arrays(np.asarray(count.detach()), np.asarray(prob.detach()))
-    drawn = source_of(generator).binomial(counts.astype(np.int64), probabilities)
+    counts, shares = np.broadcast_arrays(np.asarray(count.detach()), np.asarray(prob.detach()))
+    # Of no trials there is no success, and of certain ones each is.
+    whole = np.where(counts > 0, counts, 0).astype(np.int64)
+    drawn = source_of(generator).binomial(whole, np.where(shares > 0, np.minimum(shares, 1.0), 0.0))
+    drawn = np.where(np.isnan(counts) | np.isnan(shares), np.nan, drawn)
     return like_tensor(count, xp.asarray(drawn.astype(np.dtype(str(count.dtype)))))
 
 

@@ -8,6 +8,7 @@ from itertools import accumulate
 
 import numpy as np
 
+from dispatchkit.as_torch.calling.indices import index_like_pytorch
 from dispatchkit.as_torch.calling.promotion import common_dtype, in_common_dtype
 from dispatchkit.as_torch.shared import index_along, running, several, written_functions
 from dispatchkit.as_torch.table import ALONE, TRANSLATIONS, is_array
@@ -235,6 +236,13 @@ def hstack(tensors):
     return cat(tensors, int(tensors[0].ndim > 1))
 
 
+def ravel(input):
+    y = xp.reshape(input, (-1,))
+    if y.is_contiguous():
+        return y
+    return xp.clone(y)
+
+
 def broadcast_to(input, size):
     return xp.expand(input, size)
 
@@ -363,6 +371,8 @@ def index_put(input, indices, values, accumulate=False):
         )
     if not is_array(input):
         raise TypeError(f"index_put(): argument 'input' (position 1) must be Tensor, not {type(input).__name__}")
+    if not is_array(values):
+        raise TypeError(f"index_put(): argument 'values' (position 3) must be Tensor, not {type(values).__name__}")
     if len(indices) > input.ndim:
         raise IndexError(f"too many indices for tensor of dimension {input.ndim} (got {len(indices)})")
     if values.dtype != input.dtype:
@@ -370,7 +380,7 @@ def index_put(input, indices, values, accumulate=False):
             f"Index put requires the source and destination dtypes match, got {input.dtype} for the destination and "
             f"{values.dtype} for the source."
         )
-    return xp.index_put(input, tuple(indices), values, accumulate=accumulate)
+    return xp.index_put(input, tuple([index_like_pytorch(each) for each in indices]), values, accumulate=accumulate)
 
 
 def put(input, index, source, accumulate=False):
@@ -431,6 +441,7 @@ ALONE.update(
             "lgamma",
             "logaddexp",
             "pow",
+            "ravel",
             "scatter_add",
             "square",
         )

@@ -404,6 +404,38 @@ def _look_at_axes_of_channels(name, axes, found):
         )
 
 
+# Of shapes that operations do not take.
+
+
+def linear(input, weight, bias=None):
+    if bias is None or tuple(bias.shape) == tuple(weight.shape[:1]):
+        return functional.linear(input, weight, bias)
+    y = functional.linear(input, weight)
+    if np.broadcast_shapes(bias.shape, y.shape) != tuple(y.shape) or (bias.ndim > 2 and weight.ndim > 1):
+        raise RuntimeError(
+            f"The expanded size of the tensor must match the existing size: bias has shape {[*bias.shape]}, the "
+            f"product {[*y.shape]}"
+        )
+    return y + bias
+
+
+def _adaptive_avg_pool(axes):
+    """Return the function of averages of windows, of which there may be none."""
+    pool = getattr(functional, f"adaptive_avg_pool{axes}d")
+
+    def of_windows(input, output_size):
+        lengths = output_size
+        if not isinstance(lengths, (tuple, list)):
+            lengths = (lengths,) * axes
+        if 0 not in lengths:
+            return pool(input, output_size)
+        before, own = input.shape[: input.ndim - axes], input.shape[input.ndim - axes :]
+        rest = [length if asked is None else asked for asked, length in zip(lengths, own, strict=True)]
+        return xp.zeros((*before, *rest), dtype=input.dtype)
+
+    return of_windows
+
+
 def _alpha_dropout(of_features, /, input, p=0.5, training=False, inplace=False):
     """Return elements of which some are replaced, scaled to the mean and variance that they had."""
     _check_probability("alpha_dropout", p)
@@ -428,6 +460,7 @@ for _name, _function in written_functions(globals()).items():
 TRANSLATIONS["nn.functional.embedding_bag"] = ALONE.pop("nn.functional.embedding_bag")
 for _axes in (1, 2, 3):
     ALONE[f"nn.functional.lp_pool{_axes}d"] = _lp_pool(_axes)
+    ALONE[f"nn.functional.adaptive_avg_pool{_axes}d"] = _adaptive_avg_pool(_axes)
     TRANSLATIONS[f"nn.functional.dropout{_axes}d"] = _dropout_of_channels(_axes)
 ALONE["nn.functional.dropout"] = _dropout
 TRANSLATIONS["nn.functional.alpha_dropout"] = partial(_alpha_dropout, False)

@@ -62,7 +62,7 @@ def frexp(input):
 
 def unravel_index(indices, shape):
     lengths = _lengths("unravel_index", shape)
-    rest, places = indices, []
+    rest, places = xp.astype(indices, xp.int64, copy=False), []
     for length in reversed(lengths):
         places.append(xp.remainder(rest, length))
         rest = xp.floor_divide(rest, length)
@@ -77,9 +77,9 @@ def _lengths(name: str, shape: Any) -> tuple[int, ...]:
     TypeError : for what is no shape
     ValueError : for a negative length
     """
-    if is_array(shape):
-        shape = shape.tolist()
     try:
+        if is_array(shape):
+            raise TypeError
         lengths = tuple(map(operator.index, shape if isinstance(shape, (tuple, list)) else (shape,)))
     except TypeError:
         raise TypeError(f"{name}: expected 'shape' to be int or sequence of ints, found {type(shape)}") from None

@@ -63,8 +63,8 @@ def reduced_by(name, whole, x, dim, given):
         if xp.isdtype(x.dtype, ("integral", "bool")):
             return xp.astype(x, xp.int64, copy=False)
         return x
-    if name == "prod" and isinstance(dim, (tuple, list)):
-        return product_along(whole, x, dim, bool(given["keepdim"]))
+    if name == "prod" and (isinstance(dim, (tuple, list)) or (dim is None and given["keepdim"] is not None)):
+        return product_along(whole, x, dim or (), bool(given["keepdim"]))
     return whole(x, **{option: value for option, value in given.items() if value is not None})
 
 
@@ -106,13 +106,8 @@ def visible(input, mask, neutral, dtype=None):
         x = xp.astype(input, numpy_dtype(dtype))
     if mask is None:
         return x
-    if mask.ndim <= input.ndim and np.broadcast_shapes(mask.shape, x.shape) != tuple(x.shape):
+    if np.broadcast_shapes(mask.shape, x.shape) != tuple(x.shape):
         raise RuntimeError(f"a mask of shape {[*mask.shape]} cannot be expanded to the input's shape {[*x.shape]}")
-    if mask.ndim > input.ndim:
-        raise IndexError(
-            f"_input_mask expected broadcastable mask, but its dimensionality, {mask.ndim}, is higher than that of the "
-            f"input, {input.ndim}"
-        )
     return xp.where(mask, x, xp.asarray(filler(neutral, x.dtype), dtype=x.dtype))
 
 

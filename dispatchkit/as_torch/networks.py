@@ -89,7 +89,7 @@ def multi_margin_loss(input, target, p=1, margin=1.0, weight=None):
 
 
 def multilabel_margin_loss(input, target):
-    if not input.ndim:
+    if not (input.ndim and target.ndim):
         input, target = xp.reshape(input, (1,)), xp.reshape(target, (1,))
     # Targets end at the first -1.
     counts = (xp.cumulative_prod(xp.astype(target >= 0, xp.int64), axis=-1) == 1)[..., None]

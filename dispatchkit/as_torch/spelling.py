@@ -29,7 +29,6 @@ from dispatchkit.as_torch import (  # noqa: F401  # they enter functions
     strided,
     table,
 )
-from dispatchkit.as_torch.blocks import checkpoint, inference_mode
 from dispatchkit.as_torch.calling.allowed import allowed_names
 from dispatchkit.as_torch.calling.arguments import ARGUMENTS_OF, parameters_of, shown_as_named
 from dispatchkit.as_torch.calling.caller import FunctionCaller
@@ -43,6 +42,7 @@ from dispatchkit.as_torch.calling.indices import (
 from dispatchkit.as_torch.calling.quick import quick
 from dispatchkit.as_torch.calling.raised import as_raised_by_pytorch
 from dispatchkit.as_torch.devices import device
+from dispatchkit.as_torch.functional import checkpoint, inference_mode
 from dispatchkit.as_torch.masking import masked_functions
 from dispatchkit.as_torch.operators import converting, give_operators, in_place, spreading, where_asked
 from dispatchkit.as_torch.shapes import Shape, Size
@@ -229,12 +229,6 @@ class Tensor(PlainTensor):
         """Return the tensor with its elements in order in memory; a layout changes nothing here."""
         return super().contiguous()
 
-    @property
-    def mH(self) -> Any:
-        """The conjugates, with the last two axes interchanged."""
-        return self.mT.conj()
-
-    H = mH
     __rdiv__ = PlainTensor.__rtruediv__
 
     def type(self, dtype: Any = None) -> Any:

@@ -169,6 +169,7 @@ ARGUMENTS_OF_ANY_KIND = frozenset(
     {
         *("mask", "condition", "index", "indices", "repeats", "sorter", "dtype", "n", "pivots", "LU_pivots", "weight"),
         *("fweights", "aweights", "q", "target", "input_mask", "other_mask", "tensor_indices_or_sections"),
+        *("size", "shape"),
     }
 )
 # Arguments of functions that count something, though others' of these names are operands.
@@ -188,7 +189,7 @@ COPIED_HERE = frozenset(
     }
 )
 # Functions whose results are views in PyTorch and copies here, into which nothing is written.
-VIEWS_THERE = frozenset({"conj", "imag", "real", "unfold", "view_as_complex", "view_as_real"})
+VIEWS_THERE = frozenset({"adjoint", "conj", "imag", "real", "unfold", "view_as_complex", "view_as_real"})
 # The names of results beyond those that PyTorch's own classes have.
 RESULTS: dict[str, tuple[str, ...]] = {"std_mean": (), "var_mean": (), "lu": ("LU", "pivots", "info")}
 # Functions that have axes of a number's own: of others a number is taken as one element along an axis.

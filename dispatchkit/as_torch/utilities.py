@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
 from dispatchkit import autograd, func, nn
-from dispatchkit.as_torch.blocks import checkpoint
+from dispatchkit.as_torch.functional import checkpoint
 from dispatchkit.as_torch.machine.trees import OF_TREES
 from dispatchkit.as_torch.spelling import spelling_calls, spelling_results
 from dispatchkit.nn.parameter import tensors_of

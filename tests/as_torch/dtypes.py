@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import csv
 import io
+import operator
 import warnings
 from collections.abc import Callable, Iterator
 from types import FunctionType
@@ -31,7 +32,7 @@ ALL = "*"
 # What stands for all dtypes but that of the other arguments.
 SAME = "same"
 # Whose samples are of too few kinds to tell, or that take all dtypes of numbers that are arrays.
-EXCLUDED = frozenset({"nn.functional.ctc_loss", "inner", "lu_unpack"})
+EXCLUDED = frozenset({"nn.functional.ctc_loss", "inner", "ldexp", "lu_unpack"})
 
 
 def make_files() -> dict[str, str]:
@@ -61,12 +62,31 @@ def rows() -> Iterator[tuple[str, ...]]:
         aliases = [str(getattr(alias, "name", alias)) for op in ops for alias in op.aliases or ()]
         for path in (name, *aliases):
             if ops and path in spelling.FUNCTIONS and path not in entered:
-                entered[path] = refused_of(path, ops)
-                if results := refused_results(path, ops):
+                asked: list[Any] = ops
+                if path != name:
+                    asked = [UnderAlias(op, operator.attrgetter(path)(torch)) for op in ops]
+                entered[path] = refused_of(path, asked)
+                if results := refused_results(path, asked):
                     entered[path]["dtype"] = (results, "", "")
     for path in sorted(entered):
         for argument, texts in entered[path].items():
             yield path, argument, *texts
+
+
+class UnderAlias:
+    """An operator by another name of its function, which may refuse others.
+
+    Parameters
+    ----------
+    whole : the operator, which has the samples
+    op : the function of the other name
+    """
+
+    def __init__(self, whole: Any, op: Any) -> None:
+        self.whole, self.op = whole, op
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self.whole, name)
 
 
 def is_written(op: Any) -> bool:

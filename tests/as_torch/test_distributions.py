@@ -21,6 +21,7 @@ POSITIVE, SHARES = RANDOM.random((2, 3)) + 0.3, RANDOM.dirichlet(np.ones(3), 2)
 COUNTS = np.array([[0.0, 1.0, 3.0], [2.0, 5.0, 4.0]])
 MATRIX = np.array([[2.0, 0.3, -0.2], [0.3, 1.5, 0.1], [-0.2, 0.1, 1.0]])
 LOWER = np.linalg.cholesky(MATRIX)
+CORRELATED = np.array([[1.0, 0.0, 0.0], [0.6, 0.8, 0.0], [-0.36, 0.48, 0.8]])
 Parameters = dict[str, Any]
 # The class, its parameters, and values.
 CASES: dict[str, tuple[str, Parameters, Any]] = {
@@ -77,6 +78,17 @@ CASES |= {
     "FisherSnedecor": ("FisherSnedecor", {"df1": 2 + POSITIVE, "df2": 4 + POSITIVE[0]}, POSITIVE[::-1]),
     "ContinuousBernoulli": ("ContinuousBernoulli", {"probs": np.array([0.1, 0.5, 0.5004])}, SHARES),
     "ContinuousBernoulli by logits": ("ContinuousBernoulli", {"logits": REAL}, SHARES),
+    "GeneralizedPareto": (
+        "GeneralizedPareto",
+        {"loc": REAL, "scale": POSITIVE, "concentration": np.array([0.3, -0.2, 0.1])},
+        REAL + POSITIVE[::-1] / 2,
+    ),
+    "GeneralizedPareto without a heavy tail": (
+        "GeneralizedPareto",
+        {"loc": REAL, "scale": POSITIVE, "concentration": np.zeros(3)},
+        REAL + POSITIVE[::-1],
+    ),
+    "LKJCholesky": ("LKJCholesky", {"dim": 3, "concentration": POSITIVE[0]}, CORRELATED),
     "LowRankMultivariateNormal": (
         "LowRankMultivariateNormal",
         {"loc": REAL, "cov_factor": LOWER[:, :2], "cov_diag": POSITIVE},
@@ -86,7 +98,7 @@ CASES |= {
 # Of these PyTorch has polynomials of few terms.
 ROUGH = {"VonMises": 5e-6}
 # Of these there are no means in closed form, or they are no means of numbers.
-WITHOUT_MEANS = ("Cauchy", "HalfCauchy", "Categorical", "VonMises", "LogisticNormal", "RelaxedBernoulli")
+WITHOUT_MEANS = ("Cauchy", "HalfCauchy", "Categorical", "VonMises", "LogisticNormal", "RelaxedBernoulli", "LKJCholesky")
 SHOWN = ("mean", "variance", "stddev", "mode", "batch_shape", "event_shape")
 ASKED: dict[str, Callable[..., Any]] = {
     **{name: (lambda d, value, name=name: getattr(d, name)) for name in SHOWN},
@@ -429,6 +441,70 @@ def test_angles_have_the_circular_moments_of_their_distribution(stats: Any) -> N
     assert made.log_prob(spelled.tensor(0.1)).item() == pytest.approx(stats.vonmises(2.5, 0.7).logpdf(0.1))
 
 
+TRANSFORMS: dict[str, tuple[Callable[[Any], Any], Any]] = {
+    "reshape": (lambda d: d.ReshapeTransform((3,), (3, 1)), REAL),
+    "cat": (lambda d: d.CatTransform([d.ExpTransform(), d.SigmoidTransform()], dim=-1, lengths=[1, 2]), REAL),
+    "cat of first axes": (lambda d: d.CatTransform([d.ExpTransform(), d.TanhTransform()]), REAL),
+    "cat of vectors": (
+        lambda d: d.CatTransform([d.IndependentTransform(d.ExpTransform(), 1), d.TanhTransform()], -1, [1, 2]),
+        REAL,
+    ),
+    "stack": (lambda d: d.StackTransform([d.ExpTransform(), d.TanhTransform()], dim=0), REAL),
+    "stack of last axes": (lambda d: d.StackTransform([d.ExpTransform()] * 3, dim=-1), REAL),
+    "correlations": (lambda d: d.CorrCholeskyTransform(), REAL),
+    "correlations of two": (lambda d: d.CorrCholeskyTransform(), REAL[:, :1]),
+}
+
+
+@pytest.mark.parametrize("name", TRANSFORMS)
+def test_functions_of_parts_are_those_of_pytorch(name: str, torch: Any) -> None:
+    make, argument = TRANSFORMS[name]
+    results = []
+    for library in (torch, spelled):
+        transform = make(library.distributions)
+        x = tensor(library, argument)
+        y = transform(x)
+        shapes = [transform.forward_shape(tuple(x.shape)), transform.inverse_shape(tuple(y.shape))]
+        values = [y, transform.inv(y), transform.log_abs_det_jacobian(x, y)]
+        results.append([*map(numbers, values), *map(np.asarray, shapes)])
+    for theirs, ours in zip(*results, strict=True):
+        np.testing.assert_allclose(ours, theirs, rtol=1e-9, atol=1e-12)
+
+
+def test_functions_of_parts_say_what_does_not_fit() -> None:
+    exp, x = D.ExpTransform(), spelled.tensor(REAL)
+    with pytest.raises(ValueError, match=r"in_shape \(4,\) and out_shape \(3,\) have different numbers of elements"):
+        D.ReshapeTransform((4,), (3,))
+    with pytest.raises(ValueError, match=r"Shape mismatch: expected \(4,\) but got \(3,\)"):
+        D.ReshapeTransform((4,), (2, 2))(x)
+    with pytest.raises(ValueError, match="Too few dimensions on input"):
+        D.ReshapeTransform((2, 2), (4,)).forward_shape((4,))
+    with pytest.raises(TypeError, match="every element of tseq must be a Transform, found 1"):
+        D.CatTransform([1])
+    with pytest.raises(ValueError, match="a length for each transform, found 1 for 2"):
+        D.CatTransform([exp, exp], lengths=[2])
+    with pytest.raises(ValueError, match=r"CatTransform: axis 0 must have 1 elements, found shape \[2, 3\]"):
+        D.CatTransform([exp])(x)
+    with pytest.raises(ValueError, match=r"StackTransform: axis 0 must have 1 elements, found shape \[2, 3\]"):
+        D.StackTransform([exp])(x)
+    with pytest.raises(ValueError, match="not a flattened lower-diagonal number: found 2 elements"):
+        D.CorrCholeskyTransform()(x[:, :2])
+    with pytest.raises(ValueError, match=r"Input is not square: found shape \(2, 3\)"):
+        D.CorrCholeskyTransform().inverse_shape((2, 3))
+    with pytest.raises(ValueError, match=r"greater than or equal to 2\. Found dim=1"):
+        D.LKJCholesky(1)
+
+
+def test_correlations_are_drawn_with_the_moments_of_their_distribution() -> None:
+    spelled.manual_seed(0)
+    lower = D.LKJCholesky(3, 2.0).sample((4000,))
+    assert bool(D.constraints.corr_cholesky.check(lower).all())
+    correlations = numbers(lower @ lower.mT)[:, [1, 2, 2], [0, 0, 1]]
+    # Each follows a beta distribution between -1 and 1, both of whose parameters are 2.5.
+    np.testing.assert_allclose(correlations.mean(0), 0.0, atol=0.04)
+    np.testing.assert_allclose(correlations.var(0), 1 / 6, atol=0.02)
+
+
 @pytest.mark.parametrize(
     ("constraint", "argument"),
     [
@@ -438,6 +514,7 @@ def test_angles_have_the_circular_moments_of_their_distribution(stats: Any) -> N
         ("simplex", REAL),
         ("lower_cholesky", REAL @ REAL.T),
         ("positive_definite", REAL @ REAL.T),
+        ("corr_cholesky", REAL),
         ("real_vector", REAL),
     ],
 )

@@ -268,3 +268,35 @@ def test_lists_of_more_than_numbers_are_indices_of_several_axes() -> None:
     assert x[[0, 1]].shape == (2, 3)
     x[[[0, 1], [1, 2]]] = 7.0
     assert (x[0, 1].item(), x[1, 2].item(), x[0, 2].item()) == (7.0, 7.0, 2.0)
+
+
+def rows_after_steps(library: Any, sparse: bool, **options: Any) -> Any:
+    table = library.nn.Embedding(4, 2, sparse=sparse)
+    with library.no_grad():
+        table.weight.copy_(library.tensor([[1.0, 2.0], [3.0, 4.0], [5.0, 6.0], [7.0, 8.0]]))
+    optimizer = library.optim.SparseAdam(table.parameters(), lr=0.1, **options)
+    for places in ([0, 2], [2], [0, 2, 2]):
+        optimizer.zero_grad()
+        (table(library.tensor(places)) ** 2).sum().backward()
+        optimizer.step()
+    return table.weight.detach().numpy()
+
+
+@pytest.mark.parametrize("options", [{}, {"maximize": True, "betas": (0.5, 0.9)}])
+def test_adam_of_rows_is_that_of_pytorch(options: Any) -> None:
+    theirs = pytest.importorskip("torch")
+    expected = rows_after_steps(theirs, True, **options)
+    np.testing.assert_allclose(rows_after_steps(torch, True, **options), expected, rtol=1e-5)
+
+
+def test_adam_of_rows_leaves_those_without_a_gradient() -> None:
+    rows = rows_after_steps(torch, False)
+    assert rows[[1, 3]].tolist() == [[3.0, 4.0], [7.0, 8.0]]
+    assert (rows[[0, 2]] < [[1.0, 2.0], [5.0, 6.0]]).all()
+    for options, words in (
+        ({"lr": 0.0}, "Invalid learning rate: 0.0"),
+        ({"eps": 0.0}, "Invalid epsilon value: 0.0"),
+        ({"betas": (1.0, 0.9)}, "Invalid beta parameter at index 0: 1.0"),
+    ):
+        with pytest.raises(ValueError, match=words):
+            torch.optim.SparseAdam([torch.ones(2, requires_grad=True)], **options)

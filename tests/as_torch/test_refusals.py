@@ -72,7 +72,21 @@ def test_calls_that_pytorch_refuses_are_refused_in_its_classes(call: Any, kind: 
         (lambda: torch.fft.fft(T([1, 1])).real, [2.0, 0.0]),
         (lambda: torch.masked.amax(T([1, 5]), 0, mask=T([True, False])), 1),
         (lambda: torch.masked.var(T([1 + 2j, 3 - 1j, 0.5j]), 0), 4.5833333333333333),
-        (lambda: T([1.0, 2.0, 3.0])[T([0, 1, 1], dtype=torch.uint8)], [2.0, 3.0]),
+        (lambda: torch.masked.prod(T([9, 7]), mask=T([True, False]), keepdim=True), [9]),
+        (lambda: torch.binomial(T([-1.0, 2.0, 3.0, 1.0]), T([0.5, -1.0, 2.0, NAN])), [0.0, 0.0, 3.0, NAN]),
+        (lambda: torch.unravel_index(T([6], dtype=torch.int8), (2, 4))[1] * 100, [200]),
+        (lambda: torch.narrow(torch.arange(5), 0, T(2, dtype=torch.uint8), 2), [2, 3]),
+        (lambda: torch.linalg.cond(torch.zeros(2, 0, 3)), [0.0, 0.0]),
+        (lambda: torch.nn.functional.adaptive_avg_pool2d(torch.ones(1, 2, 3), (0, None)), np.zeros((1, 0, 3))),
+        (lambda: torch.nn.functional.linear(ROW, torch.ones(2, 3), T([1.0])), [7.0, 7.0]),
+        (lambda: torch.nn.functional.linear(ROW[None], torch.ones(1, 3), T([[1.0]])), [[7.0]]),
+        (lambda: torch.nn.functional.smooth_l1_loss(T([1.0, 2.0]), T([True, False])), 0.75),
+        (lambda: torch.nn.functional.multilabel_margin_loss(T([1.5]), T(0)), 0.0),
+        (lambda: torch.ldexp(T([1, 2]), T([True, False])), [2.0, 2.0]),
+        (lambda: torch.softmax(torch.zeros(0, 3), 0, dtype=torch.int64), np.zeros((0, 3))),
+        (lambda: torch.swapaxes(T(2.0), 0, -1), 2.0),
+        (lambda: torch.addcmul(T([1, 2]), T([1, 1]), T([1, 1]), value=0.5), [1, 2]),
+        (lambda: torch.chain_matmul(torch.eye(2)), np.eye(2)),
         (lambda: T([1, 2], dtype=torch.uint8).cumsum(0), [1, 3]),
         (lambda: ROW.transpose((0,)), [3.0, 1.0, 2.0]),
         (lambda: T([[1.0, 4.0]]).max(axis=(0, 1)), 4.0),
@@ -170,3 +184,12 @@ def test_results_that_pytorch_copies_share_no_memory() -> None:
 def test_a_name_that_is_elsewhere_is_said_to_be_there(name: str, advice: str) -> None:
     with pytest.raises(AttributeError, match=advice):
         getattr(torch, name)
+
+
+def test_types_of_python_are_dtypes_and_lengths_may_be_tensors() -> None:
+    assert torch.arange(3, dtype=int).dtype == torch.int64
+    assert torch.ones(2).sum(dtype=complex).dtype == torch.complex128
+    assert torch.randn(2, dtype=float).dtype == torch.float64
+    assert torch.zeros_like(torch.ones(2), dtype=bool).dtype == torch.bool
+    length = torch.tensor(3)
+    assert torch.randn(length).shape == torch.ones(length).shape == torch.rand(2, length).shape[1:]

@@ -26,7 +26,9 @@ def test_an_index_that_is_one_number_makes_a_view(dtype: str) -> None:
 
 def test_a_byte_is_a_mask_and_numbers_that_are_too_large_are_refused() -> None:
     x = counted(2, 3)
-    assert x[torch.tensor(1, dtype=torch.uint8)].shape == (1, 2, 3)
+    for mask, shape in ((torch.tensor(1, dtype=torch.uint8), (1, 2, 3)), (torch.ones(2, dtype=torch.uint8), (2, 3))):
+        with pytest.warns(UserWarning, match="indexing with dtype torch.uint8 is now deprecated"):
+            assert x[mask].shape == shape
     assert x[torch.tensor(True)].shape == (1, 2, 3)
     with pytest.raises(IndexError, match="index 5 is out of bounds for axis 0 with size 2"):
         x[torch.tensor(5)]
@@ -51,7 +53,7 @@ def test_a_view_in_another_dtype_shares_memory() -> None:
     assert x.tolist() == [0.0, 0.0]
     assert torch.tensor([1, 0], dtype=torch.uint8).view(dtype=torch.bool).tolist() == [True, False]  # type: ignore[call-overload]
     assert torch.tensor([0x3FF0000000000000]).view(torch.float64).tolist() == [1.0]
-    with pytest.raises(RuntimeError, match="must be a divisor of the total size in bytes"):
+    with pytest.raises(RuntimeError, match=r"size\(-1\) must be divisible by 2"):
         torch.zeros(2, 3, dtype=torch.float32).view(torch.float64)
 
 
@@ -147,3 +149,34 @@ def test_a_view_with_an_element_twice_is_read_only() -> None:
     with pytest.raises(RuntimeError, match=r"memory is read-only.*change a copy"):
         x.as_strided((2, 2), (1, 1)).add_(1)
     assert x.tolist() == [0, 1, 2, 3, 4]
+
+
+def test_axes_are_reversed_and_layouts_looked_at_as_in_pytorch() -> None:
+    x = counted(2, 3, 4)
+    with pytest.warns(UserWarning, match="dimension other than 2 to reverse their shape is deprecated"):
+        assert x.T.shape == (4, 3, 2)
+    assert x[0].T.shape == (4, 3)
+    assert x[0, 0, 0].T.shape == ()
+    images = torch.ones(2, 5, 5, 3).permute(0, 3, 1, 2)
+    assert images.is_contiguous(memory_format=torch.channels_last)
+    assert not images.is_contiguous()
+    assert not x.is_contiguous(memory_format=torch.channels_last)
+    assert x.is_contiguous(memory_format=torch.contiguous_format)
+
+
+def test_adjoint_matrices_are_views_where_numbers_are_real() -> None:
+    x = counted(2, 3)
+    torch.adjoint(x)[0, 1] = -5.0
+    assert x[1, 0] == -5
+    assert torch.adjoint(torch.ones(2, 3, dtype=torch.bool)).dtype == torch.bool
+    with pytest.raises(ValueError, match="read-only"):
+        torch.adjoint(torch.ones(2, 2) * 1j)[0, 0] = 2.0
+
+
+def test_a_tensor_without_axes_in_order_is_ravelled_into_one_piece() -> None:
+    x = counted(3, 2).mT
+    assert torch.ravel(x).is_contiguous()
+    assert torch.ravel(counted(6)[::2]).is_contiguous()
+    torch.ravel(y := counted(2, 2))[0] = 7.0
+    assert y[0, 0] == 7
+    assert torch.broadcast_shapes((2, 1), 3).numel() == 6

@@ -8,6 +8,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from dispatchkit.as_torch import table
+from dispatchkit.declare.namespace import tensor_namespace as xp
 from dispatchkit.protocol.overridable import Overridable
 
 NAME_OF = {
@@ -19,6 +20,8 @@ NAME_OF = {
 }
 # Old words, which losses take.
 OLD = frozenset({"size_average", "reduce"})
+# Types of Python's numbers as dtypes.
+OF_PYTHON: dict[type, Any] = {bool: xp.bool, int: xp.int64, float: xp.float64, complex: xp.complex128}
 ARGUMENTS_OF = {path: names.split() for names, paths in table.ARGUMENTS.items() for path in paths}
 
 
@@ -69,6 +72,8 @@ def arguments_by_name(
     for name, value in given.items():
         if type(value) is list:
             given[name] = tuple(value)
+        elif name == "dtype" and type(value) is type:
+            given[name] = OF_PYTHON.get(value, value)
         elif type(value) is int and (targets.get(name) == "shape" or (name == "dims" and path == "permute")):
             given[name] = (value,)
     return given

@@ -56,7 +56,7 @@ AS_IN_NUMPY = frozenset(
 LISTS = frozenset({"split_with_sizes_copy", "unbind_copy"})
 OF_ALL = frozenset({"max", "min"})
 # Axes that numbers are taken along as one element.
-LIFTED = frozenset({"dim", "dim0"})
+LIFTED = frozenset({"dim", "dim0", "axis0"})
 MOST = 100  # plans that a function keeps
 
 

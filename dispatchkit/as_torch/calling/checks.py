@@ -135,13 +135,14 @@ def probabilities(given: Given) -> None:
     q, x = given["q"], given["input"]
     if not x.size:
         raise RuntimeError("quantile() input tensor must be non-empty")
-    if kind_of(x) != "f":
-        raise RuntimeError("quantile() input tensor must be either float or double dtype")
     if is_array(q):
         if q.dtype != x.dtype:
             raise RuntimeError("quantile() q tensor must be same dtype as the input tensor")
         if q.ndim > 1:
             raise RuntimeError("quantile() q must be a scalar or 1D tensor")
+        ranks = None if q.is_tracer else np.asarray(q.detach().array)
+        if ranks is not None and not np.all((ranks >= 0) & (ranks <= 1)):
+            raise RuntimeError(f"quantile() q values must be in the range [0, 1], found {ranks}")
     elif not 0 <= q <= 1:
         raise RuntimeError(f"quantile() q must be in the range [0, 1] but got {q}")
     word = given.get("interpolation", "linear")
@@ -215,12 +216,25 @@ def real_factor(given: Given) -> None:
     kinds = [kind_of(given[name]) for name in ("input", "tensor1", "tensor2")]
     if isinstance(value, complex) and value.imag and "c" not in kinds:
         raise RuntimeError("value cannot be converted to type double without overflow")
+    if isinstance(value, float) and set(kinds) <= set("bui"):
+        given["value"] = int(value)  # as numbers of integers are
 
 
 @look_of("nansum")
 def sums_of_reals(given: Given) -> None:
-    if kind_of(given["input"]) == "c":
+    if is_complex(given.get("dtype")):
         raise RuntimeError("nansum on CPU does not support complex inputs")
+
+
+@look_of("arange", "range")
+def real_steps_of_range(given: Given) -> None:
+    if is_complex(given.get("dtype")):
+        raise NotImplementedError('"arange" not implemented for complex numbers')
+
+
+def is_complex(dtype: Any) -> bool:
+    """Return whether a dtype is asked for that is complex."""
+    return dtype is not None and np.dtype(str(dtype)).kind == "c"
 
 
 @look_each_time_of("addr")
@@ -259,10 +273,10 @@ def elements_along_axis(given: Given) -> None:
         raise IndexError(f"median(): Expected reduction dim {given['dim']} to have non-zero size.")
 
 
-@look_each_time_of("nanmean")
+@look_of("nanmean")
 def real_numbers(given: Given) -> None:
-    x, dtype = given["input"], given.get("dtype")
-    if kind_of(x) != "f" or (dtype is not None and np.dtype(str(dtype)).kind == "c"):
+    x = given["input"]
+    if kind_of(x) != "f" and given.get("dtype") is not None:  # whatever the dtype of the result
         raise NotImplementedError(f"nanmean(): expected real floating-point numbers, found {dtype_name(x)}")
 
 
@@ -278,6 +292,8 @@ def alike_in_bins(given: Given) -> None:
             )
         if name == "bins" and is_array(value) and value.ndim != 1:
             raise RuntimeError(f"torch.histogramdd: bins tensor should have one dimension, but got {value.ndim}")
+        if name == "bins" and is_array(value) and not value.numel():
+            raise RuntimeError("torch.histogramdd: bins tensor should have at least 1 element, but got 0 elements")
 
 
 @look_of("gradient")
@@ -295,6 +311,8 @@ def positive_deviation(given: Given) -> None:
 @look_of("gradient")
 def spacing_of_axes(given: Given) -> None:
     spacing, axes = given.get("spacing"), given.get("dim")
+    if axes is None:
+        axes = tuple(range(given["input"].ndim))
     if isinstance(spacing, tuple) and isinstance(axes, tuple) and len(spacing) != len(axes):
         raise RuntimeError(
             f"torch.gradient expected spacing and dim arguments to have the same length, but got {len(spacing)} and "
@@ -407,6 +425,81 @@ def bounds(given: Given) -> None:
         raise NotImplementedError("\"clamp\" not implemented for 'Bool'")
 
 
+@look_of("linspace", "logspace")
+def kind_of_ends(given: Given) -> None:
+    dtype = given.get("dtype")
+    kinds = [kind_of(given[name]) for name in ("start", "end") if given.get(name) is not None]
+    if dtype is not None and "c" in kinds and np.dtype(str(dtype)).kind != "c":
+        raise RuntimeError(f"torch.linspace(): inferred complex dtype can't be safely cast to passed dtype {dtype}")
+
+
+@look_each_time_of("poisson")
+def rates(given: Given) -> None:
+    x = given["input"]
+    if not x.is_tracer and not np.all(np.asarray(x.detach().array) >= 0):
+        raise RuntimeError("invalid Poisson rate, expected rate to be non-negative")
+
+
+@look_of("randint_like")
+def range_of_integers(given: Given) -> None:
+    dtype = np.dtype(str(given.get("dtype") or given["input"].dtype))
+    high = given.get("high")
+    if high is None:
+        high = given.get("low", 0)
+    if isinstance(high, int) and dtype.kind in "bui":
+        most = 1 if dtype.kind == "b" else np.iinfo(dtype).max
+        if high - 1 > most:
+            raise RuntimeError(f"to - 1 is out of bounds for {dtype}")
+
+
+WINDOWS = ("bartlett", "blackman", "cosine", "exponential", "gaussian", "general_cosine", "general_hamming", "hamming")
+
+
+@look_of(*(f"signal.windows.{name}" for name in (*WINDOWS, "hann", "kaiser", "nuttall")))
+def whole_lengths(given: Given) -> None:
+    count = given.get("M")
+    if isinstance(count, float) and count > 1:
+        raise TypeError(f"argument 'M' must be int, not float: found {count}")
+
+
+MASKED = ("amax", "amin", "argmax", "argmin", "cumprod", "cumsum", "log_softmax", "logsumexp", "mean", "median", "norm")
+
+
+@look_of(*(f"masked.{name}" for name in (*MASKED, "normalize", "prod", "softmax", "softmin", "std", "sum", "var")))
+def axes_of_mask(given: Given) -> None:
+    # Before a number is taken as one element along an axis.
+    mask: Any = given.get("mask")
+    x: Any = given["input"]
+    if is_array(mask) and is_array(x) and mask.ndim > x.ndim:
+        raise IndexError(
+            f"_input_mask expected broadcastable mask (got mask dimensionality higher than of the input): {mask.ndim} "
+            f"and {x.ndim}"
+        )
+
+
+@look_of("binomial")
+def floats_of_trials(given: Given) -> None:
+    for name in ("count", "prob"):
+        if kind_of(given[name]) != "f":
+            raise ValueError(f"binomial only supports floating-point dtypes for {name}, got: {dtype_name(given[name])}")
+    if given["count"].dtype != given["prob"].dtype:
+        raise RuntimeError(
+            f"binomial: Found dtype {dtype_name(given['prob'])} but expected {dtype_name(given['count'])}"
+        )
+
+
+@look_of("poisson")
+def floats_of_rates(given: Given) -> None:
+    if kind_of(given["input"]) != "f":
+        raise NotImplementedError(f'"poisson" not implemented for {dtype_name(given["input"])!r}')
+
+
+@look_of("ldexp")
+def no_boolean_exponents(given: Given) -> None:
+    if kind_of(given["other"]) == "b" and kind_of(given["input"]) in "fc":
+        raise NotImplementedError("\"ldexp\" not implemented for 'Bool'")
+
+
 @check_of("mvlgamma", "special.multigammaln")
 def order(given: Given) -> None:
     if not given["p"] >= 1:
@@ -461,7 +554,7 @@ def width_of_margin(given: Given) -> None:
 
 @look_of(
     *("sub", "subtract", "rsub", "dist"),
-    *(f"nn.functional.{name}_loss" for name in ("l1", "smooth_l1", "huber", "margin_ranking", "triplet_margin")),
+    *(f"nn.functional.{name}_loss" for name in ("l1", "margin_ranking", "triplet_margin")),
     "nn.functional.pairwise_distance",
 )
 def no_booleans(given: Given) -> None:
@@ -524,7 +617,6 @@ def same_dtypes(given: Given) -> None:
 
 
 @check_of(
-    *(f"{place}{name}softmax" for place in ("", "special.", "nn.functional.") for name in ("", "log_")),
     *("mean", "linalg.vector_norm"),
 )
 def floating_dtype(given: Given) -> None:

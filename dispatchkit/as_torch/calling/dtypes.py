@@ -13,7 +13,7 @@ __all__ = ["FACTORS", "UNIFORM", "check_dtypes", "check_factors"]
 UNIFORM = frozenset(
     {
         *("matmul", "mm", "bmm", "mv", "dot", "vdot", "inner", "tensordot", "addmm", "addmv", "addbmm", "baddbmm"),
-        *("lerp", "meshgrid", "cartesian_prod", "cross", "linalg.cross", "cholesky_solve", "lu_solve"),
+        *("lerp", "meshgrid", "cartesian_prod", "chain_matmul", "cross", "linalg.cross", "cholesky_solve", "lu_solve"),
         "triangular_solve",
         *(f"linalg.{name}" for name in ("solve", "solve_ex", "lu_solve", "matmul", "vecdot", "lstsq", "multi_dot")),
         *(f"nn.functional.{name}" for name in ("bilinear", "linear")),

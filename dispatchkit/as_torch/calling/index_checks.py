@@ -66,10 +66,10 @@ def scattered(given: Given) -> None:
         return
     if str(index.dtype) not in ("int64", "int32"):
         raise RuntimeError("scatter(): Expected dtype int32/int64 for index")
-    if not is_array(source):
-        return
     if max(index.ndim, 1) != max(x.ndim, 1):
         raise RuntimeError("Index tensor must have the same number of dimensions as self tensor")
+    if not is_array(source):
+        return
     count = max(source.ndim, 1)
     if count < max(x.ndim, 1):
         raise IndexError(
@@ -88,6 +88,8 @@ def scattered(given: Given) -> None:
 
 @look_of("slice_scatter")
 def step_of_slice(given: Given) -> None:
+    if is_array(given["input"]) and not given["input"].ndim:
+        raise IndexError("slice() cannot be applied to a 0-dim tensor.")
     if given.get("step", 1) <= 0:
         raise RuntimeError("slice step must be positive")
 
@@ -97,6 +99,36 @@ def dtype_of_flat_places(given: Given) -> None:
     indices: Any = given.get("indices")
     if is_array(indices) and kind_of(indices) not in "iu":
         raise TypeError(f"expected 'indices' to be integer dtype, but got {indices.dtype}")
+
+
+@look_each_time_of("index_select")
+def one_place_of_number(given: Given) -> None:
+    index = given["index"]
+    if is_array(given["input"]) and not given["input"].ndim and is_array(index) and index.numel() != 1:
+        raise RuntimeError(f"index_select(): Index to scalar can have only 1 value, got {index.numel()} value(s)")
+
+
+@look_of("take_along_dim")
+def long_places_along_axis(given: Given) -> None:
+    index = given["indices"]
+    if is_array(index) and str(index.dtype) != "int64":
+        raise RuntimeError(f"torch.take_along_dim(): dtype of indices should be Long but got {dtype_name(index)}")
+
+
+@look_each_time_of("searchsorted", "bucketize")
+def ordered_numbers(given: Given) -> None:
+    if given.get("side") not in (None, "left", "right"):
+        raise RuntimeError(f"torch.searchsorted(): side can only be 'left' or 'right' but got {given['side']}")
+    sorted_ones = given.get("sorted_sequence", given.get("boundaries"))
+    if is_array(given["input"]) and not given["input"].numel():
+        return
+    operands = (sorted_ones, given["input"])
+    kinds = [kind_of(x) for x in operands]
+    if "c" in kinds or kinds == ["b", "b"]:
+        name = "bucketize" if "boundaries" in given else "searchsorted"
+        refused = next(x for x, kind in zip(operands, kinds, strict=True) if kind in "bc")
+        dtype = dtype_name(refused) if is_array(refused) else type(refused).__name__
+        raise NotImplementedError(f'"{name}" not implemented for {dtype!r}')
 
 
 @look_of("take", "put")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from typing import Any
 
 import numpy as np
@@ -43,6 +44,10 @@ def index_like_pytorch(key: Any) -> Any:
     elif is_array(key):
         dtype = str(key.dtype)
         if dtype == "uint8":
+            warnings.warn(
+                "indexing with dtype torch.uint8 is now deprecated, please use a dtype torch.bool instead.",
+                stacklevel=4,
+            )
             return xp.astype(key, xp.bool)
         if dtype not in ("bool", "int64", "int32") and (key.ndim or kind_of(key) not in "iu"):
             raise IndexError(f"tensors used as indices must be long, int, byte or bool tensors, found {dtype}")
@@ -123,6 +128,8 @@ def check_dtype_of_places(x: Any, key: Any, value: Any) -> None:
     parts = key if type(key) is tuple else (key,)
     arrays = [part for part in parts if isinstance(part, (list, bool)) or is_array_of_places(part)]
     of_one = len(arrays) == 1 and elements.numel() == 1 and kind_of(arrays[0]) == "b"
+    if of_one and np.ndim(arrays[0]) and kind_of(elements) == "c" and kind_of(x) != "c" and elements.item().imag:
+        raise RuntimeError(f"value cannot be converted to type {dtype_name(x)} without overflow")
     if not arrays or (of_one and np.ndim(arrays[0])):
         return
     x[key]  # raises if the index itself is at fault

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import numpy as np
@@ -50,6 +51,19 @@ def dtype_of_norm(given: Given) -> None:
 
 def _name(x: Any) -> str:
     return dtype_name(x)
+
+
+@look_each_time_of("linalg.vector_norm", "linalg.norm")
+def elements_of_extreme(given: Given) -> None:
+    x: Any = given.get("x", given.get("input", given.get("A")))
+    order = given.get("ord")
+    if not isinstance(order, (int, float)) or not (order < 0 or order == math.inf) or x.numel():
+        return
+    if x.ndim == 1 or given.get("dim") is None:
+        raise RuntimeError(
+            f"linalg.vector_norm cannot compute the {order} norm on an empty tensor because the operation does not "
+            f"have an identity"
+        )
 
 
 @look_of("dist")
@@ -120,6 +134,34 @@ def range_of_pivots(given: Given) -> None:
         raise RuntimeError(
             f"pivots passed to lu_unpack must be between 1 and LU.size(-2)={LU.shape[-2]} inclusive: are they those "
             f"of lu_factor?"
+        )
+
+
+@look_of("linalg.matrix_rank", "linalg.pinv")
+def real_tolerances(given: Given) -> None:
+    for name in ("atol", "rtol", "tol"):
+        value: Any = given.get(name)
+        if is_array(value) and kind_of(value) == "c":
+            raise RuntimeError(f"{name} tensor of complex type is not supported. Got {dtype_name(value)}")
+
+
+@look_each_time_of("linalg.vecdot")
+def lengths_of_vectors(given: Given) -> None:
+    x, y = given["x"], given["y"]
+    if x.ndim == y.ndim == 1 and x.shape != y.shape:
+        raise RuntimeError(
+            f"inconsistent tensor size, expected x and y to have the same number of elements, but got {x.shape[0]} and "
+            f"{y.shape[0]} elements respectively"
+        )
+
+
+@look_of("linalg.lstsq")
+def axes_of_equations(given: Given) -> None:
+    A, B = given["A"], given["B"]
+    if is_array(A) and is_array(B) and not 0 <= A.ndim - B.ndim <= 1:
+        raise RuntimeError(
+            f"torch.linalg.lstsq: input.dim() must be greater or equal to other.dim() and (input.dim() - other.dim()) "
+            f"<= 1, found shapes {[*A.shape]} and {[*B.shape]}"
         )
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import numpy as np
@@ -189,6 +190,73 @@ def shape_of_target(given: Given) -> None:
         )
 
 
+@look_each_time_of(f"{F}binary_cross_entropy")
+def range_of_targets(given: Given) -> None:
+    target = given["target"]
+    if target.is_tracer or not hasattr(target, "array"):
+        return
+    shares = np.asarray(target.array)
+    if not np.all((shares >= 0) & (shares <= 1)):
+        raise RuntimeError(f"all elements of target should be between 0 and 1, found {shares.min()} to {shares.max()}")
+
+
+@look_each_time_of(f"{F}gaussian_nll_loss")
+def shape_of_variance(given: Given) -> None:
+    x, var = given["input"], given["var"]
+    if not is_array(var) or var.shape == x.shape or var.shape == x.shape[:-1]:
+        return
+    if not var.ndim or var.shape != (*x.shape[:-1], 1):
+        raise ValueError(f"var is of incorrect size: found {[*var.shape]} for input of size {[*x.shape]}")
+
+
+@look_each_time_of(f"{F}gaussian_nll_loss")
+def sign_of_variance(given: Given) -> None:
+    var = given["var"]
+    if is_array(var) and var.is_tracer:
+        return
+    numbers = var.detach().array if is_array(var) else var
+    if np.any(np.asarray(numbers) < 0):
+        raise ValueError("var has negative entry/entries")
+
+
+@look_each_time_of(f"{F}instance_norm")
+def elements_of_instances(given: Given) -> None:
+    x = given["input"]
+    if given.get("use_input_stats", True) and math.prod(x.shape[2:]) == 1:
+        raise ValueError(f"Expected more than 1 spatial element when training, got input size {[*x.shape]}")
+
+
+@look_of(f"{F}scaled_dot_product_attention")
+def one_dtype_of_attention(given: Given) -> None:
+    dtypes = {name: given[name].dtype for name in ("query", "key", "value") if is_array(given[name])}
+    if len({*dtypes.values()}) > 1:
+        raise RuntimeError(
+            f"Expected query, key, and value to have the same dtype, but got "
+            f"{', '.join(f'{name}.dtype: {dtype}' for name, dtype in dtypes.items())}"
+        )
+
+
+@look_of(f"{F}prelu")
+def axes_of_slopes(given: Given) -> None:
+    if is_array(given["weight"]) and given["weight"].ndim > 1:
+        raise RuntimeError(
+            f"prelu: Expected `weight` to be a scalar or 1D tensor, but got: ndim = {given['weight'].ndim}"
+        )
+
+
+def _look_at_lengths(axes: int) -> None:
+    @look_of(f"{F}adaptive_avg_pool{axes}d", f"{F}adaptive_max_pool{axes}d")
+    def count_of_lengths(given: Given) -> None:
+        lengths = given.get("output_size")
+        x = given["input"]
+        if isinstance(lengths, tuple) and len(lengths) != axes and is_array(x) and x.ndim in (axes + 1, axes + 2):
+            raise RuntimeError(f"adaptive_pool{axes}d: output_size must be {axes}, found {len(lengths)}: {lengths}")
+
+
+for _axes in (1, 2, 3):
+    _look_at_lengths(_axes)
+
+
 @look_of(f"{F}multi_margin_loss")
 def order_of_margins(given: Given) -> None:
     if given.get("p", 1) not in (1, 2):
@@ -331,6 +399,9 @@ def options_that_fit(given: Given) -> None:
         kind_of(x) != "c"
     ):
         raise RuntimeError(f"value cannot be converted to type {dtype_name(x)} without overflow")
+    value = given.get("value")
+    if kind_of(x) in "ui" and isinstance(value, float) and not math.isfinite(value):
+        raise RuntimeError(f"value {value} cannot be converted to type {dtype_name(x)} without overflow")
 
 
 @look_of(f"{F}hinge_embedding_loss")
@@ -340,12 +411,6 @@ def mean_of_floats(given: Given) -> None:
             f"mean(): could not infer output dtype. Input dtype must be either a floating point or complex dtype. Got: "
             f"{dtype_name(given['input'])}"
         )
-
-
-@look_of(f"{F}mse_loss")
-def two_booleans(given: Given) -> None:
-    if [kind_of(given[name]) for name in ("input", "target")] == ["b", "b"]:
-        raise RuntimeError("Subtraction, the `-` operator, with two bool tensors is not supported.")
 
 
 @look_of(*(f"{F}{kind}_pool{axes}d" for kind in ("avg", "max") for axes in (1, 2, 3)))

@@ -16,6 +16,9 @@ from dispatchkit.tree import leaves, sequence_items
 
 __all__ = ["written_into"]
 
+# Functions whose results are written into booleans, or bytes, alone.
+OF_TRUTH = frozenset({"all", "any"})
+
 
 def written_into(
     name: str,
@@ -57,7 +60,7 @@ def written_into(
     if len(parts) != len(outs):
         raise TypeError(f"{name}(): argument 'out' must be tuple of {len(parts)} Tensors, found {len(outs)}")
     for each, part in zip(outs, parts, strict=True):
-        check_cast(part, each, same=same)
+        check_cast(name, part, each, same=same)
     with no_grad():
         for each, part in zip(outs, parts, strict=True):
             write(each, part)
@@ -84,7 +87,7 @@ def check_no_gradient(name: str, outs: Any, args: tuple[Any, ...], kwargs: dict[
                 )
 
 
-def check_cast(part: Any, out: Any, *, same: bool = False) -> None:
+def check_cast(name: str, part: Any, out: Any, *, same: bool = False) -> None:
     """Raise if a result is of a higher category than the dtype of its tensor, or of another one than must be.
 
     Raises
@@ -92,6 +95,8 @@ def check_cast(part: Any, out: Any, *, same: bool = False) -> None:
     RuntimeError : naming both dtypes
     """
     own, found = np.dtype(str(out.dtype)), np.dtype(str(part.dtype))
+    if name in OF_TRUTH and own.name not in ("bool", "uint8"):
+        raise RuntimeError(f"{name} only supports bool tensor for result, got: {own}")
     if same and own != found:
         raise RuntimeError(f"Expected out tensor to have dtype {found}, but got {own} instead")
     if CATEGORIES[found.kind] > CATEGORIES[own.kind]:

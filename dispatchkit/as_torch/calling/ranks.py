@@ -28,6 +28,7 @@ RANKS: dict[str, dict[str, tuple[int, ...]]] = {
     "bucketize": {"boundaries": (1, 1)},
     "cartesian_prod": {"tensors": (1, 1)},
     "cdist": {"x1": (2,), "x2": (2,)},
+    "chain_matmul": {"tensors": (2, 2)},
     "cholesky": {"input": (2,)},
     "cholesky_inverse": {"input": (2,)},
     "cholesky_solve": {"input": (2,), "input2": (2,)},

@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 
+from dispatchkit.as_torch.calling.promotion import PROMOTING
 from dispatchkit.as_torch.calling.signatures import NAMES
 from dispatchkit.as_torch.table import NUMBERS_AS_OPERANDS
 from dispatchkit.graph.storage import Storage
@@ -64,6 +65,8 @@ class RefusedDtypes:
 
     def __init__(self, path: str) -> None:
         self.name = path.rpartition(".")[2]
+        # Numbers are operands of functions whose operands have a dtype in common.
+        self.numbers = NUMBERS_AS_OPERANDS - {"value"} if path in PROMOTING else frozenset()
         rows = dict(_table().get(path, {}))
         self.results, *_ = rows.pop("dtype", [frozenset()])
         self.group: tuple[str, ...] = ()
@@ -100,10 +103,11 @@ class RefusedDtypes:
         """
         dtypes = {name: str(x.dtype) for name, x in tensors_of(given).items()}
         if given.get("dtype") is not None:
-            self.check_result(str(given["dtype"]))
+            if not (self.of_nothing and is_empty(given)):
+                self.check_result(str(given["dtype"]))
             return True
         of_group = {dtypes[name] for name in self.group if name in dtypes}
-        numbers = (NUMBERS_AS_OPERANDS - {"value"}).union(self.group)
+        numbers = self.numbers.union(self.group)
         has_numbers = any(isinstance(given.get(name), Number) for name in numbers)
         if len(of_group) == 1 and not has_numbers:
             (dtype,) = of_group

@@ -12,7 +12,7 @@ from dispatchkit.as_torch.table import is_array
 __all__ = ["check_several"]
 
 # Functions that take no sequence in the place of several tensors.
-ONE_BY_ONE = frozenset({"block_diag", "broadcast_tensors", "cartesian_prod"})
+ONE_BY_ONE = frozenset({"block_diag", "broadcast_tensors", "cartesian_prod", "chain_matmul"})
 # Functions that take a sequence of them, too.
 EITHER = frozenset({"atleast_1d", "atleast_2d", "atleast_3d", "meshgrid"})
 

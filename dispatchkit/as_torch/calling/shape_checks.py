@@ -65,9 +65,11 @@ def part_of_axis(given: Given) -> None:
         raise RuntimeError("narrow(): length must be non-negative.")
     if is_array(start) and (start.ndim or kind_of(start) not in "iu"):
         raise RuntimeError("start must be an 0-dim integral Tensor.")
-    if not -length <= start <= length:
-        raise IndexError(f"start out of range (expected to be in range of [{-length}, {length}], but got {int(start)})")
-    first = int(start) % length if start < 0 else int(start)
+    first = int(start)  # whatever the dtype, in which lengths may not be held
+    if not -length <= first <= length:
+        raise IndexError(f"start out of range (expected to be in range of [{-length}, {length}], but got {first})")
+    if first < 0:
+        first += length
     if first + count > length:
         raise RuntimeError(f"start ({first}) + length ({count}) exceeds dimension size ({length}).")
 
@@ -107,6 +109,13 @@ def sections(given: Given) -> None:
         raise RuntimeError(
             f"tensor_split expected tensor_indices_or_sections to have dtype of long, but got {dtype_name(count)}"
         )
+    if is_array(count) and count.ndim > 1:
+        raise RuntimeError(
+            f"tensor_split expected tensor_indices_or_sections to be a zero-dimensional or one-dimensional tensor, but "
+            f"got a tensor with {count.ndim} dims"
+        )
+    if is_array(count) and not count.ndim and not count.is_tracer:
+        count = int(count)
     if isinstance(count, int) and count <= 0:
         raise RuntimeError(f"number of sections must be larger than 0, got {count}")
 
@@ -193,6 +202,30 @@ def pairs(given: Given) -> None:
         raise RuntimeError("Tensor must have a last dimension with stride 1")
     if any(step % 2 for step in steps) and x.size:
         raise RuntimeError("Tensor must have a stride divisible by 2 for all but last dimension")
+
+
+@look_of("view")
+def memory_in_other_dtype(given: Given) -> None:
+    x: Any = given["input"]
+    asked: Any = given.get("shape")
+    if not isinstance(asked, np.dtype) or x.is_tracer or type(x.array) is not np.ndarray:
+        return
+    own, size = x.array.itemsize, asked.itemsize
+    if own == size:
+        return
+    if not x.ndim:
+        raise RuntimeError(f"self.dim() cannot be 0 to view {dtype_name(x)} as {asked} (different element sizes)")
+    *steps, last = (step // own for step in x.array.strides)
+    if last != 1:
+        raise RuntimeError(f"self.stride(-1) must be 1 to view {dtype_name(x)} as {asked}, but got {last}")
+    ratio = size // own
+    if own > size:
+        return
+    starts = {"self.size(-1)": x.shape[-1], "self.storage_offset()": x.storage_offset()}
+    starts |= {f"self.stride({place})": step for place, step in enumerate(steps)}
+    for name, count in starts.items():
+        if count % ratio:
+            raise RuntimeError(f"{name} must be divisible by {ratio} to view {dtype_name(x)} as {asked}, found {count}")
 
 
 @check_of("repeat")

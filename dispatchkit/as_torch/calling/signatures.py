@@ -149,14 +149,27 @@ def _arguments(text: str) -> tuple[Argument, ...]:
 
 # Arguments that functions of Python pass on as they are, to others that look at their types.
 PASSED_ON = {
-    **dict.fromkeys((f"nn.functional.max_pool{axes}d" for axes in (1, 2, 3)), "bool ceil_mode"),
+    **{
+        f"nn.functional.max_pool{axes}d": f"int[{axes}] kernel_size, int[{axes}]? stride, int[{axes}]? padding, "
+        f"int[{axes}]? dilation, bool ceil_mode"
+        for axes in (1, 2, 3)
+    },
+    **{
+        f"nn.functional.adaptive_{kind}_pool{axes}d": f"int[{axes}]? output_size"
+        for kind in ("avg", "max")
+        for axes in (1, 2, 3)
+    },
+    "nn.functional.cosine_embedding_loss": "float margin",
+    "cdist": "Tensor x1, Tensor x2, float p",
+    "nn.functional.layer_norm": "float eps",
+    "nn.functional.rrelu": "bool training",
     **dict.fromkeys(("nn.functional.softmax", "nn.functional.log_softmax", "nn.functional.softmin"), "int? dim"),
     **dict.fromkeys(("linspace", "logspace"), "int steps"),
     "lu": "bool pivot",
     "nn.functional.pad": "str mode",
     "nn.functional.rms_norm": "float? eps",
     "nn.functional.threshold": "Scalar threshold, Scalar value",
-    "split": "int dim",
+    "split": "Tensor tensor, int[1] split_size_or_sections, int dim",
     "unflatten": "int dim",
 }
 TYPES = {path: _arguments(text) for path, text in PASSED_ON.items()}

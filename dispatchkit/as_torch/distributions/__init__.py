@@ -35,7 +35,13 @@ from dispatchkit.as_torch.distributions.divergences import kl_divergence as kl_d
 from dispatchkit.as_torch.distributions.divergences import register_kl as register_kl
 from dispatchkit.as_torch.distributions.further import ContinuousBernoulli as ContinuousBernoulli
 from dispatchkit.as_torch.distributions.further import FisherSnedecor as FisherSnedecor
+from dispatchkit.as_torch.distributions.further import GeneralizedPareto as GeneralizedPareto
 from dispatchkit.as_torch.distributions.further import VonMises as VonMises
+from dispatchkit.as_torch.distributions.further_transforms import CatTransform as CatTransform
+from dispatchkit.as_torch.distributions.further_transforms import CorrCholeskyTransform as CorrCholeskyTransform
+from dispatchkit.as_torch.distributions.further_transforms import ReshapeTransform as ReshapeTransform
+from dispatchkit.as_torch.distributions.further_transforms import StackTransform as StackTransform
+from dispatchkit.as_torch.distributions.multivariate import LKJCholesky as LKJCholesky
 from dispatchkit.as_torch.distributions.multivariate import LowRankMultivariateNormal as LowRankMultivariateNormal
 from dispatchkit.as_torch.distributions.multivariate import MultivariateNormal as MultivariateNormal
 from dispatchkit.as_torch.distributions.positive import Beta as Beta

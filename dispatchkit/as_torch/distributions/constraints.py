@@ -180,6 +180,14 @@ class _LowerCholesky(Constraint):
         return lower & xp.all(xp.linalg.diagonal(value) > 0, axis=-1)
 
 
+class _CorrCholesky(_LowerCholesky):
+    @override
+    def check(self, value: Any) -> Any:
+        lengths = xp.sqrt(xp.sum(value * value, axis=-1))
+        tolerance = float(xp.finfo(value.dtype).eps) * value.shape[-1] * 10
+        return super().check(value) & xp.all(xp.abs(lengths - 1) <= tolerance, axis=-1)
+
+
 class _PositiveDefinite(Constraint):
     event_dim = 2
 
@@ -272,4 +280,5 @@ simplex = _Simplex()
 square = _Square()
 lower_triangular = _LowerTriangular()
 lower_cholesky = _LowerCholesky()
+corr_cholesky = _CorrCholesky()
 positive_definite = _PositiveDefinite()

@@ -1,4 +1,4 @@
-"""Further distributions of real numbers: `VonMises`, `FisherSnedecor`, `ContinuousBernoulli`."""
+"""Further distributions of real numbers: `VonMises`, `FisherSnedecor`, `GeneralizedPareto`, `ContinuousBernoulli`."""
 
 from __future__ import annotations
 
@@ -123,6 +123,93 @@ class FisherSnedecor(Distribution):
         m, n, ratio = self.df1 / 2, self.df2 / 2, self.df1 / self.df2
         beta = gammaln(m) + gammaln(n) - gammaln(m + n)
         return m * xp.log(ratio) + (m - 1) * xp.log(value) - (m + n) * xp.log1p(ratio * value) - beta
+
+
+class GeneralizedPareto(Distribution):
+    """The generalized Pareto distribution, of what is left above a bound.
+
+    Parameters
+    ----------
+    loc : the bound
+    scale : of what is above
+    concentration : how heavy the tail is; it ends where that is negative
+
+    Examples
+    --------
+    >>> import dispatchkit.as_torch as torch
+    >>> torch.distributions.GeneralizedPareto(0.0, 1.0, 0.5).mean
+    tensor(2.)
+    """
+
+    arg_constraints = {"loc": constraints.real, "scale": constraints.positive, "concentration": constraints.real}
+    has_rsample = True
+    fields = {"loc": 0, "scale": 0, "concentration": 0}
+
+    def __init__(self, loc: Any, scale: Any, concentration: Any, validate_args: Any = None) -> None:
+        self.loc, self.scale, self.concentration, shape = parameters(loc, scale, concentration)
+        super().__init__(shape, validate_args=validate_args)
+
+    @constraints.dependent_property
+    def support(self) -> Any:
+        """Return the numbers above the bound, up to the end of the tail."""
+        ends = self.concentration < 0
+        last = xp.where(ends, self.loc + self.scale / xp.where(ends, -self.concentration, 1.0), math.inf)
+        return constraints.interval(self.loc, last)
+
+    def _where_heavy(self, heavy: Any, otherwise: Any) -> Any:
+        """Return what a function makes of the concentration, and something else where that is 0."""
+        is_zero = xp.abs(self.concentration) <= 1e-8
+        return xp.where(is_zero, otherwise, heavy(xp.where(is_zero, 1.0, self.concentration)))
+
+    @property
+    @override
+    def mean(self) -> Any:
+        c = self.concentration
+        return xp.where(c < 1, self.loc + self.scale / (1 - xp.where(c < 1, c, 0.5)), math.nan)
+
+    @property
+    @override
+    def mode(self) -> Any:
+        return self.loc
+
+    @property
+    @override
+    def variance(self) -> Any:
+        c = xp.where(self.concentration < 0.5, self.concentration, 0.25)
+        return xp.where(self.concentration < 0.5, self.scale**2 / ((1 - c) ** 2 * (1 - 2 * c)), math.nan)
+
+    @override
+    def rsample(self, sample_shape: Any = ()) -> Any:
+        return self.icdf(uniforms(self._extended_shape(sample_shape), self.loc))
+
+    @override
+    def log_prob(self, value: Any) -> Any:
+        self._validate_sample(value)
+        z = (value - self.loc) / self.scale
+        return -xp.log(self.scale) - self._where_heavy(lambda c: (1 / c + 1) * xp.log1p(c * z), z)
+
+    def log_survival_function(self, value: Any) -> Any:
+        """Return the logarithm of the probability of larger values."""
+        self._validate_sample(value)
+        z = (value - self.loc) / self.scale
+        return self._where_heavy(lambda c: -xp.log1p(c * z) / c, -z)
+
+    def log_cdf(self, value: Any) -> Any:
+        """Return the logarithm of the probability of smaller values."""
+        return xp.log1p(-xp.exp(self.log_survival_function(value)))
+
+    @override
+    def cdf(self, value: Any) -> Any:
+        return xp.exp(self.log_cdf(value))
+
+    @override
+    def icdf(self, value: Any) -> Any:
+        left = xp.log1p(-value)
+        return self.loc + self.scale * self._where_heavy(lambda c: xp.expm1(-c * left) / c, -left)
+
+    @override
+    def entropy(self) -> Any:
+        return xp.log(self.scale) + self.concentration + 1
 
 
 class ContinuousBernoulli(TwoSided):

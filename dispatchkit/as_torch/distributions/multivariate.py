@@ -1,4 +1,4 @@
-"""The normal distribution of vectors."""
+"""The normal distribution of vectors, and a distribution of matrices of correlations."""
 
 from __future__ import annotations
 
@@ -8,9 +8,11 @@ from typing import Any
 import numpy as np
 
 from dispatchkit.as_torch.distributions import constraints
-from dispatchkit.as_torch.distributions.distribution import Distribution, normals, tensor_of
+from dispatchkit.as_torch.distributions.distribution import Distribution, normals, parameters, tensor_of
+from dispatchkit.as_torch.distributions.positive import Beta
 from dispatchkit.as_torch.table import TRANSLATIONS
 from dispatchkit.declare.namespace import tensor_namespace as xp
+from dispatchkit.graph.recording import no_grad
 from dispatchkit.marks import override
 
 
@@ -248,3 +250,63 @@ class LowRankMultivariateNormal(Distribution):
     @override
     def entropy(self) -> Any:
         return 0.5 * self._event_shape[0] * (1 + math.log(2 * math.pi)) + self._half_log_det()
+
+
+class LKJCholesky(Distribution):
+    """The distribution of lower factors of matrices of correlations, by Lewandowski, Kurowicka and Joe.
+
+    Parameters
+    ----------
+    dim : the number of rows of the matrices, at least 2
+    concentration : the density is a power of the determinant, by one less than this; of 1 all are equally likely
+
+    Raises
+    ------
+    ValueError : for fewer rows
+
+    Examples
+    --------
+    >>> import dispatchkit.as_torch as torch
+    >>> torch.distributions.LKJCholesky(2, 1.0).log_prob(torch.eye(2))
+    tensor(-0.6931)
+    """
+
+    arg_constraints = {"concentration": constraints.positive}
+    support = constraints.corr_cholesky
+    fields = {"concentration": 0}
+
+    def __init__(self, dim: int, concentration: Any = 1.0, validate_args: Any = None) -> None:
+        if dim < 2:
+            raise ValueError(f"Expected dim to be an integer greater than or equal to 2. Found dim={dim}.")
+        self.dim = dim
+        self.concentration, shape = parameters(concentration)
+        super().__init__(shape, (dim, dim), validate_args)
+
+    @override
+    def sample(self, sample_shape: Any = ()) -> Any:
+        # Source: the onion method, row by row: the length of what is off the diagonal, then its direction. PyTorch's
+        # lengths have other distributions from the third row on, which are not those of its density.
+        shape = self._extended_shape(sample_shape)
+        with no_grad():
+            before = xp.maximum(xp.arange(self.dim, dtype=self.concentration.dtype) - 1, 0)
+            rest = self.concentration[..., None] + 0.5 * (self.dim - 2) - 0.5 * before
+            squares = Beta(0.5 * before + 0.5, rest).sample(sample_shape)[..., None]
+            directions = xp.tril(normals(shape, self.concentration), k=-1)
+            lengths = xp.linalg.vector_norm(directions, axis=-1, keepdims=True)
+            rows = xp.sqrt(squares) * directions / xp.where(lengths == 0, 1.0, lengths)
+            least = float(xp.finfo(rows.dtype).smallest_normal)
+            diagonal = xp.sqrt(xp.clip(1 - xp.sum(rows**2, axis=-1), least, None))
+            return tensor_of(rows + diagonal[..., None] * xp.eye(self.dim, dtype=rows.dtype))
+
+    @override
+    def log_prob(self, value: Any) -> Any:
+        self._validate_sample(value)
+        diagonal = xp.linalg.diagonal(value)[..., 1:]
+        numbers = xp.arange(2, self.dim + 1, dtype=self.concentration.dtype)
+        powers = 2 * (self.concentration - 1)[..., None] + self.dim - numbers
+        below = self.dim - 1
+        alpha = self.concentration + 0.5 * below
+        total = 0.5 * below * math.log(math.pi) + 0.25 * below * (below - 1) * math.log(math.pi)
+        for place in range(below):
+            total = total + xp.special.gammaln(alpha - 0.5 - 0.5 * place)
+        return xp.sum(powers * xp.log(diagonal), axis=-1) - total + below * xp.special.gammaln(alpha)

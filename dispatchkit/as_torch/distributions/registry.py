@@ -7,6 +7,7 @@ from typing import Any
 
 from dispatchkit.as_torch.distributions import constraints, transforms
 from dispatchkit.as_torch.distributions.constraints import Constraint
+from dispatchkit.as_torch.distributions.further_transforms import CorrCholeskyTransform
 
 Factory = Callable[[Any], Any]
 
@@ -91,6 +92,7 @@ SHARED: dict[type, Factory] = {
     type(constraints.positive): _to_interval,
     type(constraints.less_than(0.0)): _to_interval,
     type(constraints.lower_cholesky): lambda _: transforms.LowerCholeskyTransform(),
+    type(constraints.corr_cholesky): lambda _: CorrCholeskyTransform(),
     type(constraints.positive_definite): lambda _: transforms.PositiveDefiniteTransform(),
 }
 SIMPLEX = type(constraints.simplex)

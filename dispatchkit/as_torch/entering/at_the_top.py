@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from dispatchkit.as_torch.calling.allowed import allowed_names
+from dispatchkit.as_torch.shapes import Shape
 from dispatchkit.as_torch.spelling import FUNCTIONS, HOME, Tensor, spell
 from dispatchkit.declare.namespace import tensor_namespace as xp
 
@@ -31,7 +32,7 @@ NO_FUNCTIONS = frozenset({"cpu", "eig", "layout"})
 def functions_at_the_top() -> dict[str, Call]:
     """Return functions of networks, by their names among all others."""
     functions = {name: FUNCTIONS[f"{NETWORKS}.{name}"] for name in SAME}
-    written = (batch_norm, dropout, embedding, feature_dropout, frombuffer)
+    written = (batch_norm, broadcast_shapes, dropout, embedding, feature_dropout, frombuffer)
     return {**functions, **{each.__name__: each for each in written}, **changing_functions("")}
 
 
@@ -146,3 +147,25 @@ def frombuffer(buffer: Any, *, dtype: Any, count: int = -1, offset: int = 0, req
     """
     elements = np.frombuffer(buffer, dtype=np.dtype(str(dtype)), count=count, offset=offset)
     return FUNCTIONS["from_numpy"](elements).requires_grad_(requires_grad)
+
+
+def broadcast_shapes(*shapes: Any) -> Shape:
+    """Return the lengths that axes of several shapes have in common.
+
+    Parameters
+    ----------
+    *shapes : lengths of axes; a number stands for one axis
+
+    Raises
+    ------
+    RuntimeError : where they have none, or a length is negative
+    """
+    lengths = [tuple(shape) if isinstance(shape, (tuple, list)) else (shape,) for shape in shapes]
+    if not all(isinstance(length, int) for shape in lengths for length in shape):
+        raise RuntimeError(f"Input shapes should be of type ints, a tuple of ints, or a list of ints, got {lengths}")
+    if any(length < 0 for shape in lengths for length in shape):
+        raise RuntimeError(f"Trying to create tensor with negative dimension: {lengths}")
+    try:
+        return Shape(np.broadcast_shapes(*lengths))
+    except ValueError as error:
+        raise RuntimeError(f"Shape mismatch: objects cannot be broadcast to a single shape: {lengths}") from error

@@ -24,7 +24,7 @@ from dispatchkit.as_torch.layers.weighted import Bilinear, DataParallel, Embeddi
 from dispatchkit.as_torch.machine import amp, limits, processes
 from dispatchkit.as_torch.machine import settings as machine
 from dispatchkit.as_torch.matrices import coordinates
-from dispatchkit.as_torch.matrices.optimizers import Adafactor, Muon
+from dispatchkit.as_torch.matrices.optimizers import Adafactor, Muon, SparseAdam
 from dispatchkit.as_torch.methods.further_methods import give_further_methods
 from dispatchkit.as_torch.methods.reshaped import give_shapes_in_place
 from dispatchkit.as_torch.shapes import Shape
@@ -37,11 +37,12 @@ NAMED |= {"constraints", "transforms", "identity_transform", "kl_divergence", "r
 NAMED |= {"biject_to", "transform_to"}
 ELSEWHERE = (
     *("FisherSnedecor", "LowRankMultivariateNormal", "OneHotCategorical", "RelaxedOneHotCategorical", "StudentT"),
-    "OneHotCategoricalStraightThrough",
+    *("OneHotCategoricalStraightThrough", "LKJCholesky"),
 )
 OF_DISTRIBUTIONS = {
     "kl": ("kl_divergence", "register_kl"),
     "studentT": ("StudentT",),
+    "lkj_cholesky": ("LKJCholesky",),
     "constraint_registry": ("biject_to", "transform_to"),
     "relaxed_categorical": ("RelaxedOneHotCategorical",),
     "fishersnedecor": ("FisherSnedecor",),
@@ -157,7 +158,7 @@ def _enter_layers() -> None:
         for name, value in of_module("optim").items()
         if isinstance(value, type) and issubclass(value, optim.Optimizer) and value is not optim.Optimizer
     }
-    extend_module("optim", {**classes, "Adafactor": Adafactor, "Muon": Muon})
+    extend_module("optim", {**classes, "Adafactor": Adafactor, "Muon": Muon, "SparseAdam": SparseAdam})
 
 
 def _enter_functions(precision: dict[str, Any]) -> None:

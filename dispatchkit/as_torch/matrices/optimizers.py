@@ -1,4 +1,4 @@
-"""Optimisers that look at whole matrices, `torch.optim.Adafactor` and `Muon`."""
+"""Optimisers that look at whole matrices or at some rows, `torch.optim.Adafactor`, `Muon` and `SparseAdam`."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from dispatchkit.declare.namespace import tensor_namespace as xp
 from dispatchkit.graph.recording import enable_grad, no_grad
 from dispatchkit.marks import override
 
-__all__ = ["Adafactor", "Muon"]
+__all__ = ["Adafactor", "Muon", "SparseAdam"]
 
 
 class _OfMatrices(optim.Optimizer):
@@ -249,3 +249,72 @@ def orthogonal(x: Any, coefficients: Any, steps: int, eps: float) -> Any:
     if tall:
         return x.mT
     return x
+
+
+class SparseAdam(_OfMatrices):
+    """Adam of those rows that have a gradient: others, and what is kept for them, stay as they are.
+
+    Parameters
+    ----------
+    params : as for `Optimizer`
+    lr : the rate
+    betas : what running means of gradients and of their squares keep at each step
+    eps : what is added to roots of squares
+    maximize : whether to climb rather than descend
+
+    Raises
+    ------
+    ValueError : for an option out of its range
+    RuntimeError : for complex parameters
+
+    Notes
+    -----
+    Gradients are dense here, also those of ``Embedding(sparse=True)``: a row has none where it is 0. Source: PyTorch,
+    `torch.optim.SparseAdam`.
+
+    Examples
+    --------
+    >>> import dispatchkit.as_torch as torch
+    >>> rows = torch.ones(2, 2, requires_grad=True)
+    >>> optimizer = torch.optim.SparseAdam([rows], lr=0.5)
+    >>> rows[0].sum().backward()
+    >>> optimizer.step()
+    >>> rows
+    tensor([[0.5000, 0.5000],
+            [1.0000, 1.0000]], requires_grad=True)
+    """
+
+    def __init__(
+        self,
+        params: Any,
+        lr: Any = 1e-3,
+        betas: tuple[float, float] = (0.9, 0.999),
+        eps: float = 1e-8,
+        maximize: bool = False,
+    ) -> None:
+        if not lr > 0:
+            raise ValueError(f"Invalid learning rate: {lr}")
+        if not eps > 0:
+            raise ValueError(f"Invalid epsilon value: {eps}")
+        for place, beta in enumerate(betas):
+            if not 0 <= beta < 1:
+                raise ValueError(f"Invalid beta parameter at index {place}: {beta}")
+        super().__init__(params, {"lr": lr, "betas": betas, "eps": eps, "maximize": maximize})
+
+    @override
+    def _change_one(self, group: dict[str, Any], p: Any, g: Any, state: dict[str, Any]) -> None:
+        state["step"] = step = state.get("step", 0) + 1
+        if group["maximize"]:
+            g = -g
+        has_gradient = xp.any(xp.reshape(g != 0, (g.shape[0], -1)), axis=1) if g.ndim else g != 0
+        has_gradient = xp.reshape(has_gradient, (*has_gradient.shape, *(1,) * (g.ndim - 1)))
+        moments = []
+        for name, value, beta in zip(("exp_avg", "exp_avg_sq"), (g, g * g), group["betas"], strict=True):
+            before = state.get(name)
+            if before is None:
+                before = xp.zeros_like(p)
+            state[name] = xp.where(has_gradient, before + (1 - beta) * (value - before), before)
+            moments.append(state[name])
+        first, second = (1 - beta**step for beta in group["betas"])
+        rate = float(group["lr"]) * math.sqrt(second) / first
+        p.sub_(xp.where(has_gradient, rate * moments[0] / (xp.sqrt(moments[1]) + group["eps"]), 0.0))

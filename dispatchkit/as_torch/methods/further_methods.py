@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import warnings
 from collections.abc import Callable
 from typing import Any
 
@@ -13,6 +14,7 @@ from dispatchkit.as_torch.spelling import Tensor
 from dispatchkit.as_torch.strided import memory_of
 from dispatchkit.as_torch.table import is_array
 from dispatchkit.declare.namespace import tensor_namespace as xp
+from dispatchkit.tensor import Tensor as PlainTensor
 
 
 def drawing(
@@ -40,7 +42,11 @@ def drawing(
 
 def _is_below(x: Any, p: Any = 0.5) -> Any:
     """Return where numbers from 0 to 1 are less than a probability."""
-    low, high = (float(extreme(p)) if is_array(p) else p for extreme in (xp.min, xp.max))
+    if is_array(p) and not xp.isdtype(p.dtype, "real floating"):
+        raise NotImplementedError(f"bernoulli_: probabilities must be floating-point numbers, found {p.dtype}")
+    low, high = (float(extreme(p)) if is_array(p) and p.size else p for extreme in (xp.min, xp.max))
+    if is_array(low):
+        return x < p  # of no elements
     if not 0 <= low <= high <= 1:
         raise RuntimeError(f"bernoulli_ expects p to be in [0, 1], but got p={p}")
     return x < p
@@ -202,6 +208,79 @@ METHODS = (
     is_same_size,
     is_signed,
 )
+# With which axes last the elements of a layout follow one another.
+CHANNELS_LAST = {"channels_last": (0, 2, 3, 1), "channels_last_3d": (0, 2, 3, 4, 1)}
+
+
+def is_contiguous(self: Any, memory_format: Any = "contiguous_format") -> bool:
+    """Return whether the elements stand in memory in the order of the axes.
+
+    Parameters
+    ----------
+    memory_format : the order of the axes, ``"channels_last"`` with those of channels behind the others
+    """
+    order = CHANNELS_LAST.get(memory_format)
+    if order is None:
+        return bool(PlainTensor.is_contiguous(self))
+    return self.ndim == len(order) and bool(PlainTensor.is_contiguous(self.permute(order)))
+
+
+def reversed_axes(self: Any) -> Any:
+    """Return the tensor with its axes in reverse order."""
+    if not self.ndim:
+        return self
+    if self.ndim == 2:
+        return self.transpose(0, 1)
+    warnings.warn(
+        "The use of `x.T` on tensors of dimension other than 2 to reverse their shape is deprecated: write `x.mT` to "
+        "transpose batches of matrices, or `x.permute(*range(x.ndim - 1, -1, -1))` to reverse the order of all axes.",
+        stacklevel=2,
+    )
+    return self.permute(tuple(range(self.ndim))[::-1])
+
+
+def delete_item(self: Any, key: Any) -> None:
+    """Raise, as lengths of axes stay as they are.
+
+    Raises
+    ------
+    TypeError : always
+    """
+    raise TypeError("Tensor does not support deleting items")
+
+
+def transposed(name: str, conjugates: bool, most: int | None = None) -> property:
+    """Return the attribute that is a matrix with its last two axes interchanged.
+
+    Parameters
+    ----------
+    name : of the attribute
+    conjugates : whether its elements are conjugates
+    most : how many axes it takes
+    """
+
+    def attribute(self: Any) -> Any:
+        if self.ndim == 1 or self.ndim > (most or self.ndim):
+            raise RuntimeError(f"tensor.{name} is only supported on matrices, found shape {[*self.shape]}")
+        y = self
+        if self.ndim:
+            y = self.transpose(-2, -1)
+        if conjugates:
+            return y.conj()
+        return y
+
+    return property(attribute, doc="The matrix with its last two axes interchanged" + ", conjugated" * conjugates + ".")
+
+
+# In the place of the library's.
+INSTEAD = {
+    "is_contiguous": is_contiguous,
+    "T": property(reversed_axes),
+    "mT": transposed("mT", conjugates=False),
+    "mH": transposed("mH", conjugates=True),
+    "H": transposed("H", conjugates=True, most=2),
+    "__delitem__": delete_item,
+}
 NAMES = {
     **{method.__name__: method for method in (*METHODS, fill_diagonal_, random_)},
     "output_nr": property(output_nr),
@@ -214,8 +293,8 @@ NAMES = {
 
 def give_further_methods() -> None:
     """Give tensors the methods that draw, and the others where they have none of the name."""
-    for name, drawn in DRAWN.items():
-        setattr(Tensor, name, drawn)
+    for name, method in (DRAWN | INSTEAD).items():
+        setattr(Tensor, name, method)
     for name, method in NAMES.items():
         if not hasattr(Tensor, name):
             setattr(Tensor, name, method)

@@ -18,6 +18,7 @@ from dispatchkit.as_torch.optim import radam as radam
 from dispatchkit.as_torch.optim import rmsprop as rmsprop
 from dispatchkit.as_torch.optim import rprop as rprop
 from dispatchkit.as_torch.optim import sgd as sgd
+from dispatchkit.as_torch.optim import sparse_adam as sparse_adam
 from dispatchkit.as_torch.optim import swa_utils as swa_utils
 from dispatchkit.optim import Optimizer as Optimizer
 from typing import Any
@@ -62,3 +63,5 @@ class Rprop(dispatchkit.optim.Rprop):
 
 class SGD(dispatchkit.optim.SGD):
     def __init__(self, *args: Any, **kwargs: Any) -> None: ...
+
+SparseAdam: Any

@@ -26,6 +26,7 @@ from torch.testing._internal import common_device_type, common_dtype, common_uti
 import dispatchkit as dk
 import dispatchkit.as_torch as spelled
 from dispatchkit import tree
+from dispatchkit.as_torch.machine.limits import AbsentDtype
 from dispatchkit.autograd import graph
 from dispatchkit.graph.node import Leaf
 
@@ -45,6 +46,8 @@ def theirs(value: Any) -> Any:
         return torch.from_numpy(np.array(value if value.is_tracer else value.numpy()))
     if isinstance(value, np.dtype):
         return getattr(torch, str(value))
+    if isinstance(value, AbsentDtype):
+        return getattr(torch, value.name)
     return value
 
 
@@ -76,7 +79,7 @@ def is_here(dtype: Any) -> bool:
     """Return whether dispatchkit has a dtype, or each of some dtypes, of PyTorch."""
     if isinstance(dtype, tuple | list):
         return all(is_here(member) for member in dtype)
-    return not isinstance(ours(dtype), torch.dtype)
+    return not isinstance(ours(dtype), (torch.dtype, AbsentDtype))
 
 
 def dtypes_here(function: Any) -> Any:
@@ -175,6 +178,8 @@ REPLACED = {
         for name, function in vars(common_dtype).items()
         if isinstance(function, types.FunctionType) and not name.startswith(("_", "get_", "custom"))
     },
+    "numpy_to_torch_dtype_dict": {kind: ours(dtype) for kind, dtype in common_utils.numpy_to_torch_dtype_dict.items()},
+    "torch_to_numpy_dtype_dict": {ours(dtype): kind for dtype, kind in common_utils.torch_to_numpy_dtype_dict.items()},
     "gradcheck": SPELLED.autograd.gradcheck,
     "gradgradcheck": SPELLED.autograd.gradgradcheck,
     **{
@@ -237,6 +242,10 @@ OF_THE_CORE = types.SimpleNamespace(
         UndefinedGrad=lambda: Undefined.apply,
     ),
 )
+OF_PYTORCH_ALONE = {
+    "torch._C": OF_THE_CORE,
+    "torch._utils": types.SimpleNamespace(_element_size=lambda dtype: np.dtype(str(dtype)).itemsize),
+}
 
 
 class Place(types.ModuleType):
@@ -249,8 +258,8 @@ class Place(types.ModuleType):
 
     def __getattr__(self, name: str) -> Any:
         path = f"{self.__name__}.{name}"
-        if path == "torch._C":
-            return OF_THE_CORE
+        if path in OF_PYTORCH_ALONE:
+            return OF_PYTORCH_ALONE[path]
         if name.startswith("__"):
             raise AttributeError(name)
         if path.startswith(HELPERS):
