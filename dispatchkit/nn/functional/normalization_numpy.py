@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from math import prod
+from functools import lru_cache
+from math import isfinite, prod
 from typing import Any
 
 import numpy as np
@@ -33,7 +34,7 @@ def layer_norm_flow(x: Any, normalized_shape: Any, weight: Any, bias: Any, eps: 
         return NotImplemented
     rows = x.reshape(-1, prod(lengths))
     count = rows.shape[1]
-    share, scale, offset = np.full(count, 1 / count, x.dtype), _row(weight), _row(bias)
+    share, scale, offset = _equal_shares(count, x.dtype), _row(weight), _row(bias)
     y, means, factors = np.empty(rows.shape, x.dtype), *np.empty((2, len(rows)), x.dtype)
     for block in steps(len(rows), BLOCK // count):
         part = y[block]
@@ -41,14 +42,14 @@ def layer_norm_flow(x: Any, normalized_shape: Any, weight: Any, bias: Any, eps: 
         np.subtract(rows[block], mean[:, None], out=part)
         variance = np.vecdot(part, part, out=factors[block])
         variance /= count
-        if (mean * mean > FAR * variance).any():
+        if not max(-mean.min(), mean.max()) ** 2 <= FAR * variance.min() and (mean * mean > FAR * variance).any():
             # Of numbers far from 0 the mean is not precise, that of what it was subtracted from is.
             rest = np.dot(part, share)
             mean += rest
             part -= rest[:, None]
             np.vecdot(part, part, out=variance)
             variance /= count
-        if not np.isfinite(variance).all():
+        if not isfinite(variance.max()):
             return NotImplemented
         variance += eps
         np.sqrt(variance, out=variance)
@@ -63,6 +64,12 @@ def layer_norm_flow(x: Any, normalized_shape: Any, weight: Any, bias: Any, eps: 
         return of_x.reshape(x.shape), *(part.reshape(lengths) for part in of_parameters)
 
     return y.reshape(x.shape), pull
+
+
+@lru_cache(maxsize=64)
+def _equal_shares(count: int, dtype: Any) -> Any:
+    """Return what gives the mean of so many numbers, as a product; it is not to be changed."""
+    return np.full(count, 1 / count, dtype)
 
 
 def _row(parameter: Any) -> Any:
