@@ -88,9 +88,12 @@ def wrap_several(
     node : of the call; None where no gradients flow
     """
     ys = []
-    views = not operation.implementation.trusted
+    views, apart = not operation.implementation.trusted, operation.gives_new_memory
     for index, r in enumerate(raw):
-        views = views or type(r) is not ndarray or r.base is not None
+        if type(r) is ndarray:
+            views = views or r.base is not None
+        else:
+            views = views or not apart or is_held(r, [x.array for x in tensors if isinstance(x, Storage)])
         y = new(cls)
         y.array = r
         y._memory = None
