@@ -189,7 +189,7 @@ def _of_steps(x: Any, weight_ih: Any, *biases: Any) -> Any:
     return y.reshape(x.shape[0] if x.ndim == 3 else 1, x.shape[-2], -1)
 
 
-def _transposed(weight: Any, steps: int) -> Any:
+def _weight_of_steps(weight: Any, steps: int) -> Any:
     """Return the transposed weight; products with a copy of it are faster, which pays for the copy in a few steps."""
     if steps < FEW:
         return weight.T
@@ -279,7 +279,7 @@ def _lstm_steps(shares: Any, weight: Any, h: Any, c: Any, outputs: Any) -> tuple
     weight, h, c : of the outputs before, and states to begin with
     outputs : is written to
     """
-    n, transposed = weight.shape[1], _transposed(weight, len(shares))
+    n, transposed = weight.shape[1], _weight_of_steps(weight, len(shares))
     memory, bounded = np.empty((2, *outputs.shape), outputs.dtype)
     for t, gates in enumerate(shares):
         if t:
@@ -438,7 +438,7 @@ def _gru_steps(shares: Any, weight: Any, h: Any, bias: Any, kept: Any, outputs: 
     kept : what the outputs before give to the gates, of `h` but for the bias; the others are written to it
     outputs : is written to
     """
-    n, transposed = weight.shape[1], _transposed(weight, len(shares))
+    n, transposed = weight.shape[1], _weight_of_steps(weight, len(shares))
     for t, gates in enumerate(shares):
         of_output = kept[t]
         if t:
