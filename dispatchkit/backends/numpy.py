@@ -501,12 +501,20 @@ class NumpyNamespace:
 
     @staticmethod
     def stack(arrays: Any, /, *, axis: int = 0) -> Any:
-        """Join arrays along a new axis; along a new first or last one by the index of it."""
-        if axis not in (0, -1) or {*map(type, arrays)} != ARRAY or len({x.shape for x in arrays}) != 1:
+        """Join arrays along a new axis; a new first one as NumPy makes an array of a list."""
+        if axis not in (0, -1) or {*map(type, arrays)} != ARRAY:
             return np.stack(arrays, axis)
         if axis:
+            if len({x.shape for x in arrays}) != 1:
+                return np.stack(arrays, axis)
             return np.concatenate([x[..., None] for x in arrays], -1)
-        return np.concatenate([x[None] for x in arrays])
+        try:
+            y = np.array(arrays)
+        except ValueError:  # of several shapes
+            return np.stack(arrays, axis)
+        if y.shape == (len(arrays), *arrays[0].shape):
+            return y
+        return np.stack(arrays, axis)
 
     # NumPy 2.0 lacks the next three.
 
@@ -576,7 +584,7 @@ class NumpyNamespace:
         out = np.array(x)
         if not accumulate:
             out[key] = value
-        elif _selects_once(key):
+        elif selects_once(key):
             out[key] += value
         else:
             add_at(out, key, value)
@@ -621,7 +629,7 @@ def _accumulate_from(
 ONCE = (int, slice, np.integer, type(None), type(...))
 
 
-def _selects_once(key: Any) -> bool:
+def selects_once(key: Any) -> bool:
     """Return whether an index selects no element twice: it holds no integer arrays."""
     parts = key
     if not isinstance(key, tuple):

@@ -105,6 +105,8 @@ class VjpPlan:
             return _leading(self.pulls[0], keeps_output)
         if parameters.positional > 1:
             return _arrays(parameters, self.pulls, keeps_output)
+        if [p.form for p in parameters.arrays] == [Form.ONE, Form.INDEX] and not self._several:
+            return _selecting(self.pulls[0], keeps_output)
         return self._pull_call
 
     def _pull_call(self, node: Node, g: Any) -> Sequence[Any]:
@@ -249,6 +251,23 @@ def _leading(pull: Pull, keeps_output: bool) -> PullNode:
         if node.outputs is not None:
             g = all_cotangents(xp, node, g)
         return (pull(xp, g, node.output if keeps_output else None, x, *args, **node.keywords),)
+
+    return pull_raw
+
+
+def _selecting(pull: Pull, keeps_output: bool) -> PullNode:
+    """Return the pull of an array that an index selects from."""
+
+    def pull_raw(node: CallNode, g: Any) -> Sequence[Any]:
+        saved = node.saved
+        assert saved is not None  # a graph that was freed does not come here
+        if node.extras is not None or type(saved[1]) is not int or isinstance(saved[0], Storage):
+            node.check_versions()
+            saved = raw_values(saved)
+        xp = numpy_namespace
+        if type(g) is not ndarray:
+            xp = namespace_of(g)
+        return (pull(xp, g, node.output if keeps_output else None, *saved, **node.keywords),)
 
     return pull_raw
 

@@ -17,7 +17,7 @@ from dispatchkit.declare.implementation import Kernel
 from dispatchkit.declare.libraries import library_of_call
 from dispatchkit.declare.namespace import tensor_namespace
 from dispatchkit.declare.operation import AROUND, DeclaredOperation
-from dispatchkit.declare.outputs import finalize_all, node_of_call, note_sharing, several_results
+from dispatchkit.declare.outputs import finalize_all, node_of_call, note_sharing, several_results, wrap_several
 from dispatchkit.declare.rules import Rule, Rules
 from dispatchkit.declare.wrapping import wrap_array
 from dispatchkit.errors import RegistrationError
@@ -352,10 +352,13 @@ class ByKernel(NodeWrapper):
             return NotImplemented
         r, pull = answer
         tensors = [x for x in leaves if isinstance(x, Storage)]
+        node = None
         if isinstance(r, (tuple, list)):
-            y, node = self._wrap(cls, r, tensors, args, kwargs)
+            if any(is_inexact(part.dtype) for part in r):
+                node = self._node_of(leaves, args, kwargs)
+            y = wrap_several(self.declared, cls, type(r), r, tensors, node)
         else:
-            y, node = wrap_array(cls, r), None
+            y = wrap_array(cls, r)
             if is_inexact(r.dtype):
                 node = y._node = self._node_of(leaves, args, kwargs)
                 node.shape, node.dtype = r.shape, r.dtype

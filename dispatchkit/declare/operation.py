@@ -255,7 +255,7 @@ class DeclaredOperation(Overridable):
     @property
     def gives_new_memory(self) -> bool:
         """Whether a result of any library shows the memory of an argument only where it is that argument."""
-        known = self.parameters.gathering or self.kind.family in (kinds.reduction, kinds.searching)
+        known = self.parameters.gathering or self.kind.family in (kinds.function, kinds.reduction, kinds.searching)
         return self.implementation.trusted and known
 
     @override

@@ -60,31 +60,55 @@ def several_results(
     flows: bool,
 ) -> Any:
     """Wrap each of several outputs; they share one node where gradients flow to an argument."""
+    raw = [r if type(r) is ndarray else raw_array(r) for r in result]
+    n = None
+    if flows and operation.differentiable and is_grad_enabled() and any(is_inexact(r.dtype) for r in raw):
+        n = call_node(operation, args, kwargs)
+        if operation.derivative.keeps_output:
+            n.output = tuple(raw)
+    return wrap_several(operation, cls, type(result), raw, tensors, n)
+
+
+def wrap_several(
+    operation: DeclaredOperation,
+    cls: type,
+    form: type,
+    raw: Sequence[Any],
+    tensors: Sequence[Any],
+    node: CallNode | None,
+) -> Any:
+    """Return tensors of the raw outputs of a call.
+
+    Parameters
+    ----------
+    operation, cls : that was called, and the class of the tensors
+    form : type of the sequence that holds them
+    raw : the outputs
+    tensors : whose memory they may show
+    node : of the call; None where no gradients flow
+    """
     ys = []
-    views = not operation.implementation.trusted
-    for r in result:
-        if type(r) is not ndarray:
-            r = raw_array(r)
-        if type(r) is not ndarray or r.base is not None:
-            views = True
+    views, apart = not operation.implementation.trusted, operation.gives_new_memory
+    for index, r in enumerate(raw):
+        if type(r) is ndarray:
+            views = views or r.base is not None
+        else:
+            views = views or not apart or is_held(r, [x.array for x in tensors if isinstance(x, Storage)])
         y = new(cls)
         y.array = r
-        y._node = y._memory = None
+        y._memory = None
+        if node is None or not is_inexact(r.dtype):
+            y._node = None
+        else:
+            y._node = Output(node, index, r.shape, r.dtype)
         ys.append(y)
-    if flows and operation.differentiable and is_grad_enabled() and any(is_inexact(y.array.dtype) for y in ys):
-        n = call_node(operation, args, kwargs)
-        n.shape, n.dtype = (), None
-        n.outputs = [(y.array.shape, y.array.dtype) for y in ys]
-        if operation.derivative.keeps_output:
-            n.output = tuple(y.array for y in ys)
-        for index, y in enumerate(ys):
-            if is_inexact(y.array.dtype):
-                y._node = Output(n, index, y.array.shape, y.array.dtype)
+    if node is not None:
+        node.shape, node.dtype = (), None
+        node.outputs = [(r.shape, r.dtype) for r in raw]
     if views:
         for y in ys:
             note_sharing(y, tensors, operation.gives_views)
     finalize_all(operation, cls, ys, tensors)
-    form = type(result)
     if hasattr(form, "_fields"):
         return tuple.__new__(form, ys)
     return form(ys)

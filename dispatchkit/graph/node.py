@@ -226,9 +226,14 @@ class Leaf(Vertex):
 
 def snapshot_versions(node: Node) -> None:
     """Record how often the memory of each saved argument has been changed so far."""
-    for tensor in saved_tensors(node.saved or ()):
-        if tensor._memory is not None:
-            extras_of(node).versions[id(tensor)] = tensor._memory.count
+    for value in node.saved or ():
+        if isinstance(value, Storage):
+            if value._memory is not None:
+                extras_of(node).versions[id(value)] = value._memory.count
+        elif isinstance(value, (list, tuple)):
+            for tensor in saved_tensors(value):
+                if tensor._memory is not None:
+                    extras_of(node).versions[id(tensor)] = tensor._memory.count
 
 
 def saved_tensors(saved: Sequence[Any]) -> list[Storage]:

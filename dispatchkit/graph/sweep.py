@@ -196,7 +196,7 @@ def sweep(  # noqa: C901  # the loop is written out: each call in it would cost 
     gradients: dict[Vertex, Any] = {}
     outside = [g for _, g in roots]
     ownership: Ownership = PendingMemory(grads), outside, set()
-    ready = [vertex for vertex in grads if pending[vertex] == 0]
+    ready, sums = [vertex for vertex in grads if pending[vertex] == 0], set[Vertex]()
     advance = None if core is None or create_graph or wanted is not None else core.advance
     while ready and not (advance is not None and advance(ready, grads, pending, retain_graph)):
         vertex = ready.pop()
@@ -233,7 +233,7 @@ def sweep(  # noqa: C901  # the loop is written out: each call in it would cost 
                 continue
             if g is not None:
                 if type(g) is tuple or g.shape != edge.shape or g.dtype is not edge.dtype or edge in grads:
-                    _deposit(grads, edge, g)
+                    _deposit(grads, edge, g, sums)
                 else:
                     grads[edge] = g
             pending[edge] = count = pending[edge] - 1
@@ -253,7 +253,7 @@ def _start(
         notify_backward(pending)
     grads: dict[Vertex, Any] = {}
     for vertex, g in roots:
-        _deposit(grads, vertex, g)
+        _deposit(grads, vertex, g, set())
     return pending, None if wanted is None else _on_a_path(pending, wanted), grads
 
 
@@ -306,8 +306,15 @@ def _on_a_path(pending: dict[Vertex, int], wanted: set[Vertex]) -> set[Vertex]:
     return needed
 
 
-def _deposit(grads: dict[Vertex, Any], vertex: Vertex, g: Any) -> None:
-    """Add a cotangent to what has arrived at a vertex; that of one of several outputs goes to its place."""
+def _deposit(grads: dict[Vertex, Any], vertex: Vertex, g: Any, sums: set[Vertex]) -> None:
+    """Add a cotangent to what has arrived at a vertex; that of one of several outputs goes to its place.
+
+    Parameters
+    ----------
+    grads : what has arrived, by the vertex
+    vertex, g : the cotangent, and where it belongs
+    sums : vertices at which a sum is that was made here, so that more can be added in its memory
+    """
     if type(g) is tuple:
         assert isinstance(vertex, CallNode)
         assert vertex.outputs is not None
@@ -323,8 +330,11 @@ def _deposit(grads: dict[Vertex, Any], vertex: Vertex, g: Any) -> None:
     before = grads.get(vertex)
     if before is None:
         grads[vertex] = g
+    elif vertex in sums and type(before) is ndarray and type(g) is ndarray and before.dtype == g.dtype:
+        before += g
     else:
         grads[vertex] = before + g
+        sums.add(vertex)
 
 
 def _to_node(output: Output, g: Any, known: set[int]) -> tuple[tuple[int, Any]]:

@@ -14,7 +14,6 @@ import torch
 import torch.nn.functional as theirs
 
 from dispatchkit.backends.tracing import is_traced
-from dispatchkit.declare.kernels import by_torch
 from dispatchkit.nn import functional as ours
 from dispatchkit.ops.elementwise.comparison import relu
 from dispatchkit.ops.reductions.softmaxes import log_softmax, softmax
@@ -402,9 +401,9 @@ def recurrent_shapes(gates, x, weight, *states, bias, weight_ih, bias_ih):
         inputs = weight_ih.shape[-1]
     elif bias_ih is not None:
         return False
-    fits = weight.shape == (gates * n, n) and x.ndim == 3 and x.shape[-1] == inputs
+    fits = weight.shape == (gates * n, n) and x.ndim in (2, 3) and x.shape[-1] == inputs
     fits_inputs = weight_ih is None or weight_ih.shape == (gates * n, inputs)
-    alike = all(state.shape == (x.shape[1], n) for state in states)
+    alike = all(state.shape == (x.shape[-2], n) for state in states)
     of_biases = all(part is None or part.shape == (gates * n,) for part in (bias, bias_ih))
     return fits and fits_inputs and alike and of_biases
 
@@ -421,16 +420,70 @@ def in_order(weight_ih, weight, bias_ih, bias):
     return [weight_ih, weight, bias_ih, bias]
 
 
-@kernel(ours.lstm)
+def of_one_step(x, weight_ih, bias_ih):
+    """Return what the inputs of one step give to the gates."""
+    if weight_ih is None:
+        return x
+    return theirs.linear(x, weight_ih, bias_ih)
+
+
+def of_parameters(g, x, weight_ih, wanted):
+    """Return the cotangents of inputs, their weight and a bias, of that of what inputs give to the gates in a step.
+
+    Parameters
+    ----------
+    g, x, weight_ih : the cotangent, the inputs and their weight
+    wanted : whether each of the three is
+    """
+    if weight_ih is None:
+        return g, None, None
+    return (
+        g @ weight_ih if wanted[0] else None,
+        g.T @ x if wanted[1] else None,
+        g.sum(0) if wanted[2] else None,
+    )
+
+
+def lstm_flow(x, weight, h, c, /, bias=None, weight_ih=None, bias_ih=None):
+    shapes = {"bias": bias, "weight_ih": weight_ih, "bias_ih": bias_ih}
+    if x.ndim != 2 or is_traced(x) or not recurrent_shapes(4, x, weight, h, c, **shapes):
+        return NotImplemented
+    n, gates = weight.shape[1], theirs.linear(h, weight, bias)
+    gates += of_one_step(x, weight_ih, bias_ih)
+    new = gates[:, 2 * n : 3 * n].tanh()
+    shares = gates.sigmoid_()
+    i, f, _, o = shares.chunk(4, 1)
+    memory = torch.addcmul(f * c, i, new)
+    bounded = memory.tanh()
+
+    def pull(g, wanted):
+        of_memory = torch.addcmul(g[1], g[0] * o, 1 - bounded * bounded)
+        slopes = torch.addcmul(shares, shares, shares, value=-1)
+        torch.addcmul(i, i * new, new, value=-1, out=slopes[:, 2 * n : 3 * n])
+        of_gates = slopes.view(-1, 4, n)
+        of_gates *= torch.stack([new * of_memory, c * of_memory, of_memory, bounded * g[0]], 1)
+        of_weight = of_h = of_bias = None
+        if wanted[1]:
+            of_weight = slopes.T @ h
+        if wanted[2]:
+            of_h = slopes @ weight
+        if wanted[4]:
+            of_bias = slopes.sum(0)
+        of_x, of_weight_ih, of_bias_ih = of_parameters(slopes, x, weight_ih, (wanted[0], wanted[5], wanted[6]))
+        return of_x, of_weight, of_h, of_memory * f, of_bias, of_weight_ih, of_bias_ih
+
+    return (o * bounded, memory), pull
+
+
+@kernel(ours.lstm, flow=lstm_flow, reads=("x", "weight", "h", "c", "weight_ih", "y"))
 def lstm(x, weight, h, c, /, bias=None, weight_ih=None, bias_ih=None):
     shapes = {"bias": bias, "weight_ih": weight_ih, "bias_ih": bias_ih}
     if is_traced(x) or not recurrent_shapes(4, x, weight, h, c, **shapes):
         return NotImplemented
+    if x.ndim == 2:
+        return lstm_flow(x, weight, h, c, bias, weight_ih, bias_ih)[0]
     if whole_layer(x, weight_ih, bias, bias_ih):
         parameters = in_order(weight_ih, weight, bias_ih, bias)
-        if len(x) == 1:
-            h, c = torch.lstm_cell(x[0], (h, c), *parameters)
-            return h[None], c
         follows = any(part.requires_grad for part in (x, h, c, *parameters))
         y, _, c = torch.lstm(x, (h[None], c[None]), parameters, bias is not None, 1, 0.0, follows, False, False)
         return y, c[0]
@@ -448,6 +501,8 @@ def lstm(x, weight, h, c, /, bias=None, weight_ih=None, bias_ih=None):
 
 
 def gru_gradients(g, y, x, weight, h, bias, weight_ih, bias_ih):
+    if x.ndim == 2:
+        return NotImplemented
     n, inputs = weight.shape[1], x
     if weight_ih is not None:
         x = theirs.linear(x, weight_ih, bias_ih)
@@ -481,37 +536,41 @@ def gru_gradients(g, y, x, weight, h, bias, weight_ih, bias_ih):
 
 
 def gru_flow(x, weight, h, /, bias=None, weight_ih=None, bias_ih=None):
-    if len(x) > 1:
-        return NotImplemented  # whose gradients the rule above has sooner
-    names = ("x", "weight", "h", "bias", "weight_ih", "bias_ih")
-    by_name = {
-        name: x for name, x in zip(names, (x, weight, h, bias, weight_ih, bias_ih), strict=True) if x is not None
-    }
+    shapes = {"bias": bias, "weight_ih": weight_ih, "bias_ih": bias_ih}
+    if x.ndim != 2 or is_traced(x) or not recurrent_shapes(3, x, weight, h, **shapes):
+        return NotImplemented
+    n, gates, kept = weight.shape[1], of_one_step(x, weight_ih, bias_ih), theirs.linear(h, weight, bias)
+    r, z = (gates[:, : 2 * n] + kept[:, : 2 * n]).sigmoid_().chunk(2, 1)
+    kept = kept[:, 2 * n :]
+    new = torch.addcmul(gates[:, 2 * n :], r, kept).tanh_()
 
-    def compute(*arrays):
-        parts = dict(zip(by_name, arrays, strict=True))
-        return gru(*(parts.pop(name) for name in names[:3]), **parts)
+    def pull(g, wanted):
+        g = g[0]
+        of_new = g * (1 - z) * (1 - new * new)
+        of_r, of_z = of_new * kept * (r * (1 - r)), g * (h - new) * (z * (1 - z))
+        of_gates, of_kept = torch.cat([of_r, of_z, of_new], 1), torch.cat([of_r, of_z, of_new * r], 1)
+        of_weight = of_h = of_bias = None
+        if wanted[1]:
+            of_weight = of_kept.T @ h
+        if wanted[2]:
+            of_h = torch.addmm(g * z, of_kept, weight)
+        if wanted[3]:
+            of_bias = of_kept.sum(0)
+        of_x, of_weight_ih, of_bias_ih = of_parameters(of_gates, x, weight_ih, (wanted[0], wanted[4], wanted[5]))
+        return of_x, of_weight, of_h, of_bias, of_weight_ih, of_bias_ih
 
-    y, pull = by_torch(compute, list(by_name.values()))
-    if y is NotImplemented:
-        return y
-
-    def pull_each(g, wanted):
-        of = dict(zip(by_name, pull(g), strict=True))
-        return [of.get(name) for name in names]
-
-    return y, pull_each
+    return torch.lerp(new, h, z), pull
 
 
-@kernel(ours.gru, gru_gradients, flow=gru_flow)
+@kernel(ours.gru, gru_gradients, flow=gru_flow, reads=("x", "weight", "h", "weight_ih"))
 def gru(x, weight, h, /, bias=None, weight_ih=None, bias_ih=None):
     shapes = {"bias": bias, "weight_ih": weight_ih, "bias_ih": bias_ih}
     if is_traced(x) or not recurrent_shapes(3, x, weight, h, **shapes):
         return NotImplemented
+    if x.ndim == 2:
+        return gru_flow(x, weight, h, bias, weight_ih, bias_ih)[0]
     if whole_layer(x, weight_ih, bias, bias_ih):
         parameters = in_order(weight_ih, weight, bias_ih, bias)
-        if len(x) == 1:
-            return torch.gru_cell(x[0], h, *parameters)[None]
         return torch.gru(x, h[None], parameters, bias is not None, 1, 0.0, False, False, False)[0]
     if weight_ih is not None:
         x = theirs.linear(x, weight_ih, bias_ih)

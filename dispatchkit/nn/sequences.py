@@ -5,8 +5,6 @@ from __future__ import annotations
 import math
 from typing import Any, ClassVar, Literal
 
-import numpy as np
-
 from dispatchkit.backends.arrays import namespace_of
 from dispatchkit.declare.namespace import tensor_namespace as xp
 from dispatchkit.declare.wrapping import wrap_array
@@ -18,7 +16,6 @@ from dispatchkit.nn.init import uniform_
 from dispatchkit.nn.linear import register_zeros
 from dispatchkit.nn.module import Module
 from dispatchkit.ops.shared import integer
-from dispatchkit.protocol.instance import tensor_protocol
 from dispatchkit.tensor import Tensor
 
 __all__ = ["GRU", "LSTM", "RNN", "GRUCell", "LSTMCell", "RNNCell"]
@@ -35,7 +32,6 @@ class Gated(Module):
 
     gates: ClassVar[int]
     states: ClassVar[int]
-    whole: ClassVar[bool] = False  # whether what it computes with takes inputs with their weight, too
 
     def __init__(self, input_size: int, hidden_size: int, bias: bool) -> None:
         super().__init__()
@@ -58,44 +54,34 @@ class Gated(Module):
             uniform_(parameter, -bound, bound)
 
     def _go(
-        self, x: Any, state: tuple[Any, ...], weight: Any, bias: Any, *of_inputs: Any
+        self, x: Any, state: tuple[Any, ...], weight: Any, bias: Any, weight_ih: Any, bias_ih: Any
     ) -> tuple[Any, tuple[Any, ...]]:
         """Return the outputs of sequences, and what is kept besides the last one.
 
         Parameters
         ----------
-        x : what inputs give to the gates; the inputs, where their weight and bias are given, too
+        x : of shape (L, N, inputs), or (N, inputs) for one step
         state, weight, bias : to begin with, and what the outputs before are multiplied by and added to
-        of_inputs : a weight and a bias, or nothing
+        weight_ih, bias_ih : what inputs are multiplied by and added to
         """
         raise NotImplementedError
 
     def _walk(self, x: Any, state: tuple[Any, ...] | None, ending: str = "") -> tuple[Any, tuple[Any, ...]]:
-        """Return what `_go` gives for sequences (L, N, inputs) and parameters whose names end so."""
-        weight_ih, weight_hh = (getattr(self, f"weight_{part}{ending}") for part in ("ih", "hh"))
-        bias_ih, bias_hh = (getattr(self, f"bias_{part}{ending}") if self.bias else None for part in ("ih", "hh"))
-        foreign = self.whole and _of_another_library(x, weight_ih)
+        """Return what `_go` gives for inputs and parameters whose names end so."""
+        weight_ih, weight_hh = getattr(self, "weight_ih" + ending), getattr(self, "weight_hh" + ending)
+        bias_ih = bias_hh = None
+        if self.bias:
+            bias_ih, bias_hh = getattr(self, "bias_ih" + ending), getattr(self, "bias_hh" + ending)
         if state is None:
-            shape = x.shape[1], self.hidden_size
-            if foreign:
-                zeros = wrap_array(Tensor, namespace_of(x.array).zeros(shape, dtype=weight_hh.array.dtype))
-            else:
-                zeros = xp.zeros(shape, dtype=weight_hh.dtype, like=x)
-            state = (zeros,) * self.states
-        if foreign:
-            return self._go(x, state, weight_hh, bias_hh, weight_ih, bias_ih)
-        return self._go(linear(x, weight_ih, bias_ih), state, weight_hh, bias_hh)
+            state = (_zeros(x, (x.shape[-2], self.hidden_size), weight_hh),) * self.states
+        return self._go(x, state, weight_hh, bias_hh, weight_ih, bias_ih)
 
 
-def _of_another_library(*tensors: Any) -> bool:
-    """Return whether values are plain tensors of a library that may have the layer as one function: not NumPy."""
-    return all(
-        isinstance(x, Tensor)
-        and not x.is_tracer
-        and tensor_protocol.types.results_of(type(x)) is Tensor
-        and type(x.array) is not np.ndarray
-        for x in tensors
-    )
+def _zeros(x: Any, shape: tuple[int, ...], weight: Any) -> Any:
+    """Return a state of zeros to begin with, over the arrays of inputs and of the dtype of a weight."""
+    if type(x) is Tensor and isinstance(weight, Tensor) and not weight.is_tracer:
+        return wrap_array(Tensor, namespace_of(x.array).zeros(shape, dtype=weight.array.dtype))
+    return xp.zeros(shape, dtype=weight.dtype, like=x)
 
 
 class Recurrent(Gated):
@@ -240,11 +226,14 @@ class RNNSteps(Gated):
 
     @override
     def _go(
-        self, x: Any, state: tuple[Any, ...], weight: Any, bias: Any, *of_inputs: Any
+        self, x: Any, state: tuple[Any, ...], weight: Any, bias: Any, weight_ih: Any, bias_ih: Any
     ) -> tuple[Any, tuple[Any, ...]]:
-        outputs, h = [], state[0]
-        for of_input in xp.unstack(x):
-            h = getattr(xp, self.nonlinearity)(of_input + linear(h, weight, bias))
+        outputs, h, activation = [], state[0], getattr(xp, self.nonlinearity)
+        of_inputs = linear(x, weight_ih, bias_ih)
+        if x.ndim == 2:
+            return activation(of_inputs + linear(h, weight, bias)), ()
+        for of_input in xp.unstack(of_inputs):
+            h = activation(of_input + linear(h, weight, bias))
             outputs.append(h)
         return xp.stack(outputs), ()
 
@@ -252,26 +241,26 @@ class RNNSteps(Gated):
 class LSTMSteps(Gated):
     """What `LSTM` and `LSTMCell` compute."""
 
-    gates, states, whole = 4, 2, True
+    gates, states = 4, 2
 
     @override
     def _go(
-        self, x: Any, state: tuple[Any, ...], weight: Any, bias: Any, *of_inputs: Any
+        self, x: Any, state: tuple[Any, ...], weight: Any, bias: Any, weight_ih: Any, bias_ih: Any
     ) -> tuple[Any, tuple[Any, ...]]:
-        outputs, c = lstm(x, weight, state[0], state[1], bias, *of_inputs)
+        outputs, c = lstm(x, weight, state[0], state[1], bias, weight_ih, bias_ih)
         return outputs, (c,)
 
 
 class GRUSteps(Gated):
     """What `GRU` and `GRUCell` compute."""
 
-    gates, states, whole = 3, 1, True
+    gates, states = 3, 1
 
     @override
     def _go(
-        self, x: Any, state: tuple[Any, ...], weight: Any, bias: Any, *of_inputs: Any
+        self, x: Any, state: tuple[Any, ...], weight: Any, bias: Any, weight_ih: Any, bias_ih: Any
     ) -> tuple[Any, tuple[Any, ...]]:
-        return gru(x, weight, state[0], bias, *of_inputs), ()
+        return gru(x, weight, state[0], bias, weight_ih, bias_ih), ()
 
 
 class RNN(RNNSteps, Recurrent):
@@ -427,8 +416,8 @@ class RecurrentCell(Gated):
         if single:
             x = xp.expand_dims(x, axis=0)
             state = state and tuple(xp.expand_dims(part, axis=0) for part in state)
-        outputs, kept = self._walk(xp.expand_dims(x, axis=0), state)
-        after = (outputs[0], *kept)
+        output, kept = self._walk(x, state)
+        after = (output, *kept)
         if single:
             after = tuple(part[0] for part in after)
         if self.states > 1:

@@ -324,3 +324,35 @@ def test_zeros_of_unused_inputs_are_differentiable_again() -> None:
     assert not third.requires_grad
     with pytest.raises(ValueError, match="gives zeros for unused inputs, which allow_unused=False refuses"):
         grad(x * a, x, allow_unused=False, materialize_grads=True)
+
+
+def test_what_arrives_from_several_places_is_added_without_a_change_of_what_was_given() -> None:
+    x = dk.tensor([1.0, 2.0], requires_grad=True)
+    y = x * 2.0
+    g, further = dk.asarray([1.0, 10.0]), dk.asarray([3.0, 4.0])
+    seen: list[dk.Tensor] = []
+    y.register_hook(seen.append)
+    (of_x,) = dk.autograd.grad([y + y + y + y, y], [x], [g, further], retain_graph=True)
+    assert of_x.tolist() == [14.0, 88.0]
+    assert g.tolist() == [1.0, 10.0]
+    assert further.tolist() == [3.0, 4.0]
+    dk.autograd.grad(y + y + y, [x], [g])
+    assert [part.tolist() for part in seen] == [[7.0, 44.0], [3.0, 30.0]]
+
+
+def test_cotangents_of_one_array_at_two_places_are_added_apart() -> None:
+    x, w = (dk.tensor([1.0, 2.0], requires_grad=True) for _ in range(2))
+    a, b = x * 1.0, w * 1.0
+    (a + b + a + b + a).sum().backward()
+    assert x.grad is not None
+    assert w.grad is not None
+    assert (x.grad.tolist(), w.grad.tolist()) == ([3.0, 3.0], [2.0, 2.0])
+
+
+def test_elements_selected_one_by_one_give_their_cotangents_to_one_array() -> None:
+    x = dk.tensor([[1.0, 2.0], [3.0, 4.0], [5.0, 6.0]], requires_grad=True)
+    y = x * 1.0
+    parts = [y[0, 1], y[-1], y[1:], y[..., 0], y[None, 2, ::-1], y[True]]
+    dk.stack([(i + 1) * part.sum() for i, part in enumerate(parts)]).sum().backward()
+    assert x.grad is not None
+    assert x.grad.tolist() == [[10.0, 7.0], [13.0, 9.0], [20.0, 16.0]]

@@ -104,6 +104,16 @@ CALLS: dict[str, tuple[Callable[..., Any], list[Any]]] = {
     "a memory with gates": (F.lstm, [X_LSTM, W_LSTM, H0, C0, W_LSTM[:, 0]]),
     "a memory without a bias, of which the last counts": (lambda *x: F.lstm(*x)[1], [X_LSTM, W_LSTM, H0, C0]),
     "gates that take infinities": (F.lstm, [np.full_like(X_LSTM, INF), W_LSTM, H0, C0]),
+    "a step of a memory": (F.lstm, [X_LSTM[0], W_LSTM, H0, C0, W_LSTM[:, 0]]),
+    "a step from inputs": (
+        lambda x, u, h, c, b, w, d: F.lstm(x, u, h, c, b, w, d)[0],
+        [X_LSTM[0, :, :3], W_LSTM, H0, C0, W_LSTM[:, 0], W_LSTM[:, [0, 1, 1]], W_LSTM[:, 1]],
+    ),
+    "a step of gated units from inputs": (
+        F.gru,
+        [X_LSTM[0, :, :3], W_LSTM[:6], H0, W_LSTM[:6, 0], W_LSTM[:6, [0, 1, 1]], W_LSTM[:6, 1]],
+    ),
+    "a step of gated units": (F.gru, [X_LSTM[0, :, :6], W_LSTM[:6], H0, W_LSTM[:6, 0]]),
     "gated units": (F.gru, [X_LSTM[..., :6], W_LSTM[:6], H0, W_LSTM[:6, 0]]),
     "gated units without a bias": (F.gru, [X_LSTM[..., :6], W_LSTM[:6], H0]),
     "rows and a bias": (F.linear, [Q, K[0], V[0, :, 0]]),

@@ -302,13 +302,14 @@ def test_a_bias_of_inputs_needs_their_weight(function: Any, gates: int, states: 
         function(*arrays, bias_ih=dk.ones(gates))
 
 
-@pytest.mark.parametrize("name", ["LSTM", "GRU"])
-def test_a_layer_over_pytorch_is_one_call(name: str) -> None:
-    torch = pytest.importorskip("torch")
-    make, shape = LAYERS[name]
-    with dk.arrays_of("torch"):
+@pytest.mark.parametrize("over", ["numpy", "torch"])
+@pytest.mark.parametrize("name", ["LSTM", "GRU", "LSTMCell", "GRUCell"])
+def test_a_layer_is_one_call(name: str, over: str) -> None:
+    library = pytest.importorskip(over)
+    make, shape = WHOLE[name]
+    with dk.arrays_of(over):
         layer = make(nn)
     with dk.record_calls() as calls:
-        layer(dk.asarray(torch.tensor(drawn(*shape))))
+        layer(dk.asarray(library.asarray(drawn(*shape))))
     assert "linear" not in str(calls)
-    assert str(calls).count(name.lower()) == 1
+    assert str(calls).count(name.lower().removesuffix("cell")) == 1

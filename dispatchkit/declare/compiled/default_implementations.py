@@ -301,7 +301,7 @@ def _general(operation: DeclaredOperation, finalizes: bool, *, sequence: bool = 
             unpack=unpack_lines("_tensors", call, "_tracked"),
             record=record,
             share="" if operation.implementation.arrays_only else "_note_sharing(_y, _tensors, _views)",
-            same=["_is_held(_r, _raw)"] if sequence else None,
+            same=["_is_held(_r, _raw)"] + ([] if sequence else ["_is_held(_r, _named.values())"]),
             apart=operation.gives_new_memory,
             finish=["_finalize(_y, _function, tuple(_tensors))"] if finalizes else [],
         ),

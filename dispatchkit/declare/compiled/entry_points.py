@@ -129,12 +129,10 @@ def _arrays_of(tensors: Any, base: Any) -> list[Any] | None:
     """Return the arrays of a list or tuple of plain tensors outside the graph; None of anything else."""
     if type(tensors) is not list and type(tensors) is not tuple:
         return None
-    raw = []
-    for x in tensors:
-        if type(x) is not base or x._node is not None:
-            return None
-        raw.append(x.array)
-    return raw
+    raw = [x.array for x in tensors if type(x) is base and x._node is None]
+    if len(raw) == len(tensors):
+        return raw
+    return None
 
 
 def _type_of_members(tensors: Any) -> type | None:

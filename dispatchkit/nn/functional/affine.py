@@ -5,6 +5,8 @@ from __future__ import annotations
 from math import prod
 from typing import Any
 
+import numpy as np
+
 from dispatchkit.backends.numpy import numpy_namespace
 from dispatchkit.declare.samples import draw, sample
 from dispatchkit.declare.wrapping import holds
@@ -78,8 +80,10 @@ def _check(x: Any, weight: Any, bias: Any) -> None:
 def _on_numpy(x: Any, weight: Any, bias: Any) -> Any:
     """Compute without a second array for the sum, and with one product of matrices for all of a batch."""
     if weight.ndim == 2 and x.ndim > 2:
+        # The product is written to an array with memory of its own: of a view it would be asked whose memory it shows.
         rows = x.reshape(prod(x.shape[:-1]), x.shape[-1])
-        y = (rows @ weight.T).reshape(*x.shape[:-1], weight.shape[0])
+        y = np.empty((*x.shape[:-1], weight.shape[0]), np.result_type(x, weight))
+        np.matmul(rows, weight.T, out=y.reshape(len(rows), weight.shape[0]))
     else:
         y = x @ weight.T
     if bias is None:

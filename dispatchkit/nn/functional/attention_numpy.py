@@ -6,6 +6,7 @@ largest score of a row subtracted, where none is so large that an exponential le
 
 from __future__ import annotations
 
+from functools import lru_cache
 from math import sqrt
 from typing import Any
 
@@ -39,14 +40,20 @@ def _fits(query: Any, key: Any, value: Any, mask: Any, most: int) -> bool:
     return mask.ndim <= len(scores) and all(n in (1, m) for n, m in zip(mask.shape[::-1], scores[::-1], strict=False))
 
 
+@lru_cache(maxsize=16)
+def _earlier(queries: int, keys: int, dtype: Any) -> Any:
+    """Return which keys come no later than each query, ones and zeros; the array is not to be changed."""
+    return np.tri(queries, keys, dtype=dtype)
+
+
 def _exponentials(query: Any, key: Any, mask: Any, causal: bool) -> Any:
     """Return the exponentials of scores, perhaps each row times a number; None where a mask leaves out all of a row."""
     scores = np.matmul(query, key.swapaxes(-1, -2))
     if mask is not None and mask.dtype != np.bool_:
         scores += mask
-    if not scores.max() < LARGEST:
+    if not np.maximum.reduce(scores, axis=None) < LARGEST:
         if causal:
-            mask = np.tri(*scores.shape[-2:], dtype=np.bool_)
+            mask = _earlier(*scores.shape[-2:], np.dtype(np.bool_))
         if mask is not None and mask.dtype == np.bool_:
             scores = np.where(mask, scores, -np.inf).astype(scores.dtype, copy=False)
         largest = scores.max(axis=-1, keepdims=True)
@@ -56,7 +63,7 @@ def _exponentials(query: Any, key: Any, mask: Any, causal: bool) -> Any:
     with np.errstate(under="ignore"):
         np.exp(scores, out=scores)
     if causal:
-        scores *= np.tri(*scores.shape[-2:], dtype=scores.dtype)
+        scores *= _earlier(*scores.shape[-2:], scores.dtype)
     elif mask is not None and mask.dtype == np.bool_:
         scores *= mask
     return scores
@@ -77,14 +84,12 @@ def attention_flow(query: Any, key: Any, value: Any, mask: Any, is_causal: bool,
     shares = _exponentials(scaled, key, mask, is_causal)
     if shares is None:
         return NotImplemented
-    # The sums come with the product, as those of a column of ones.
-    columns = np.empty((*value.shape[:-1], value.shape[-1] + 1), value.dtype)
-    columns[..., :-1], columns[..., -1] = value, 1
-    sums = np.matmul(shares, columns)
-    if not (sums[..., -1] > SMALLEST).all():
+    sums = np.matmul(shares, np.ones(shares.shape[-1], shares.dtype))
+    if not np.minimum.reduce(sums, axis=None) > SMALLEST:
         return NotImplemented
-    inverse = np.reciprocal(sums[..., -1:])
-    y = sums[..., :-1] * inverse
+    inverse = np.reciprocal(sums, out=sums)[..., None]
+    y = np.matmul(shares, value)
+    y *= inverse
 
     def pull(g: Any, wanted: Any) -> Any:
         g = g[0] * inverse

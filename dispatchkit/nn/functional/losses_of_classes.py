@@ -9,12 +9,11 @@ from typing import Any
 import numpy as np
 
 from dispatchkit.backends.arrays import is_complex, is_inexact
-from dispatchkit.backends.numpy import numpy_namespace
 from dispatchkit.declare.samples import draw, sample
 from dispatchkit.declare.wrapping import holds
 from dispatchkit.marks import override
 from dispatchkit.nn.functional.losses import Reduction, check_reduction, first_wrong
-from dispatchkit.nn.functional.shared import called, expect, function, real_floats
+from dispatchkit.nn.functional.shared import called, expect, function, real_floats, result_of
 from dispatchkit.ops.reductions.softmaxes import log_softmax, softmax
 from dispatchkit.ops.shared import Named, floating, integer, shape_of
 from dispatchkit.protocol.kinds import kinds
@@ -192,46 +191,35 @@ class Classes(Probabilities):
         return total / xp.where(whole == 0, math.nan, whole)
 
 
-def loss(x: Any, target: Any, ignore_index: int, reduction: str) -> Any:
-    """Return the mean or sum of the losses; None where the case is another one.
-
-    Parameters
-    ----------
-    x : scores
-    target : numbers of classes
-    ignore_index : number that does not count
-    reduction : ``"mean"`` or ``"sum"``
-    """
+def cross_entropy_numpy_flow(x, target, /, weight=None, *, ignore_index=-100, label_smoothing=0.0, reduction="mean"):
+    # Of numbers of classes that all count, without weights, put together.
+    if weight is not None or label_smoothing != 0 or reduction not in ("mean", "sum"):
+        return NotImplemented
     largest = _largest(x, target, ignore_index)
     if largest is None:
-        return None
-    shifted = x - largest
-    of_target = shifted[np.arange(len(target)), target]
-    total = np.add.reduce(np.log(np.add.reduce(np.exp(shifted, shifted), 1)) - of_target)
-    if reduction == "sum":
-        return total
-    return total / x.dtype.type(len(target))
+        return NotImplemented
+    places, shares = np.arange(len(target)), x - largest
+    of_target = shares[places, target]
+    np.exp(shares, out=shares)
+    sums = np.add.reduce(shares, 1)
+    factor = x.dtype.type(1)
+    if reduction == "mean":
+        factor /= x.dtype.type(len(target))
 
+    def pull(g, wanted):
+        g = g[0] * factor
+        of_x = shares * (g / sums)[:, None]
+        of_x[places, target] -= g
+        return of_x, None, None
 
-def gradient(g: Any, x: Any, target: Any, ignore_index: int, reduction: str) -> Any:
-    """Return the cotangent of the scores, from that of a mean or sum; None where the case is another one."""
-    largest = _largest(x, target, ignore_index)
-    if largest is None:
-        return None
-    shares = x - largest
-    np.exp(shares, shares)
-    shares /= np.add.reduce(shares, axis=1, keepdims=True)
-    shares[np.arange(len(target)), target] -= 1
-    if reduction == "sum":
-        shares *= g
-    else:
-        shares *= g / x.dtype.type(len(target))
-    return shares
+    return np.asarray(np.add.reduce(np.log(sums) - of_target) * factor), pull
 
 
 def _largest(x: Any, target: Any, ignore_index: int) -> Any:
     """Return the largest score of each place, kept as a column; None where the case is another one."""
     if type(x) is not np.ndarray or type(target) is not np.ndarray or x.ndim != 2 or target.shape != x.shape[:1]:
+        return None
+    if type(ignore_index) is not int:
         return None
     count = x.shape[1]
     if x.dtype.kind != "f" or x.dtype.itemsize < 4 or target.dtype.kind not in "iu" or x.size == 0:
@@ -254,8 +242,8 @@ WEIGHTS = draw(3, low=0.5, high=1.5)
 @function(
     kind=kinds.loss,
     samples=lambda: [
-        sample(draw(4, 3), NUMBERS),
         sample(draw(4, 3), OF_CLASSES),
+        sample(draw(4, 3), NUMBERS),
         sample(draw(4, 3), OF_CLASSES, reduction="sum"),
         sample(draw(4, 3), NUMBERS, WEIGHTS, reduction="sum"),
         sample(draw(2, 3, 2, 2), IMAGE, WEIGHTS),
@@ -317,13 +305,15 @@ def cross_entropy(
     check_reduction(cross_entropy.__name__, reduction)
     if not 0 <= label_smoothing <= 1:
         raise ValueError(f"{cross_entropy.__name__}: label_smoothing must be from 0 to 1, found {label_smoothing}")
-    if _is_plain(xp, weight, label_smoothing, reduction):
-        y = loss(x, target, integer(cross_entropy, "ignore_index", ignore_index), reduction)
-        if y is not None:
-            return y
     x, axis = _scores(xp, cross_entropy, x, weight)
     classes = _target(xp, cross_entropy, x, target, axis, ignore_index)
     return classes.loss(called(xp, log_softmax, x, axis=axis), weight, label_smoothing, reduction)
+
+
+@cross_entropy.def_kernel("numpy", flow=cross_entropy_numpy_flow, reads=("target",))
+def cross_entropy_numpy(x, target, /, weight=None, *, ignore_index=-100, label_smoothing=0.0, reduction="mean"):
+    options = _options(ignore_index, label_smoothing, reduction)
+    return result_of(cross_entropy_numpy_flow(x, target, weight, **options))
 
 
 @function(
@@ -382,11 +372,6 @@ def nll_loss(
     check_reduction(nll_loss.__name__, reduction)
     x, axis = _scores(xp, nll_loss, x, weight)
     return _target(xp, nll_loss, x, target, axis, ignore_index).loss(x, weight, 0.0, reduction)
-
-
-def _is_plain(xp: Any, weight: Any, label_smoothing: float, reduction: str) -> bool:
-    """Return whether a call may be one that there is a fast path for."""
-    return xp is numpy_namespace and weight is None and not label_smoothing and reduction != "none"
 
 
 def _scores(xp: Any, op: Named, x: Any, weight: Any) -> tuple[Any, int]:
@@ -466,10 +451,6 @@ def _parts_of_call(xp: Any, x: Any, target: Any, ignore_index: int) -> tuple[Any
 
 @cross_entropy.def_vjp("x")
 def cross_entropy_vjp_x(xp, g, x, target, weight, ignore_index, label_smoothing, reduction):
-    if _is_plain(xp, weight, label_smoothing, reduction):
-        short = gradient(g, x, target, ignore_index, reduction)
-        if short is not None:
-            return short
     x, classes = _parts_of_call(xp, x, target, ignore_index)
     centred = classes.centred(x, weight, label_smoothing)
     return classes.spread(g, x, weight, reduction) * centred

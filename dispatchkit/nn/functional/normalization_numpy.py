@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from math import prod
+from functools import lru_cache
+from math import isfinite, prod
 from typing import Any
 
 import numpy as np
@@ -33,22 +34,24 @@ def layer_norm_flow(x: Any, normalized_shape: Any, weight: Any, bias: Any, eps: 
         return NotImplemented
     rows = x.reshape(-1, prod(lengths))
     count = rows.shape[1]
-    share, scale, offset = np.full(count, 1 / count, x.dtype), _row(weight), _row(bias)
-    y, means, factors = np.empty(rows.shape, x.dtype), *np.empty((2, len(rows)), x.dtype)
+    share, scale, offset = _equal_shares(count, x.dtype), _row(weight), _row(bias)
+    y, means, factors = np.empty(x.shape, x.dtype), *np.empty((2, len(rows)), x.dtype)
+    rows_of_y = y.reshape(rows.shape)
     for block in steps(len(rows), BLOCK // count):
-        part = y[block]
+        part = rows_of_y[block]
         mean = np.dot(rows[block], share, out=means[block])
         np.subtract(rows[block], mean[:, None], out=part)
         variance = np.vecdot(part, part, out=factors[block])
         variance /= count
-        if (mean * mean > FAR * variance).any():
+        farthest = max(-np.minimum.reduce(mean), np.maximum.reduce(mean))
+        if not farthest * farthest <= FAR * np.minimum.reduce(variance) and (mean * mean > FAR * variance).any():
             # Of numbers far from 0 the mean is not precise, that of what it was subtracted from is.
             rest = np.dot(part, share)
             mean += rest
             part -= rest[:, None]
             np.vecdot(part, part, out=variance)
             variance /= count
-        if not np.isfinite(variance).all():
+        if not isfinite(np.maximum.reduce(variance)):
             return NotImplemented
         variance += eps
         np.sqrt(variance, out=variance)
@@ -62,7 +65,13 @@ def layer_norm_flow(x: Any, normalized_shape: Any, weight: Any, bias: Any, eps: 
         of_x, *of_parameters = _cotangents(g[0].reshape(rows.shape), rows, means, factors, share, scale)
         return of_x.reshape(x.shape), *(part.reshape(lengths) for part in of_parameters)
 
-    return y.reshape(x.shape), pull
+    return y, pull
+
+
+@lru_cache(maxsize=64)
+def _equal_shares(count: int, dtype: Any) -> Any:
+    """Return what gives the mean of so many numbers, as a product; it is not to be changed."""
+    return np.full(count, 1 / count, dtype)
 
 
 def _row(parameter: Any) -> Any:

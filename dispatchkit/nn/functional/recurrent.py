@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from math import isfinite
 from typing import Any
 
 import numpy as np
@@ -17,12 +18,16 @@ from dispatchkit.tensor import Tensor
 
 __all__ = ["gru", "lstm"]
 
+# Steps below which a copy of the transposed weight does not pay.
+FEW = 8
+
 
 @function(
     samples=lambda: [
         sample(draw(3, 2, 8), draw(8, 2), draw(2, 2), draw(2, 2), draw(8)),
         sample(draw(2, 1, 4), draw(4, 1), draw(1, 1), draw(1, 1)),
         sample(draw(2, 2, 3), draw(4, 1), draw(2, 1), draw(2, 1), draw(4), draw(4, 3), draw(4)),
+        sample(draw(2, 3), draw(4, 1), draw(2, 1), draw(2, 1), draw(4), draw(4, 3), draw(4)),
     ],
     real=True,
 )
@@ -41,8 +46,8 @@ def lstm(
 
     Parameters
     ----------
-    x : what each input gives to the gates i, f, g, o, array of shape (L, N, 4 * H); with `weight_ih` the inputs, array
-        of shape (L, N, inputs)
+    x : what each input gives to the gates i, f, g, o, array of shape (L, N, 4 * H), or (N, 4 * H) for one step; with
+        `weight_ih` the inputs, array of shape (L, N, inputs) or (N, inputs)
     weight : what the output before gives to them, array of shape (4 * H, H)
     h, c : output and memory to begin with, arrays of shape (N, H)
     bias : added to the gates, array of shape (4 * H,); none if None
@@ -51,7 +56,7 @@ def lstm(
 
     Returns
     -------
-    outputs : array of shape (L, N, H)
+    outputs : array of shape (L, N, H), or (N, H) of one step
     memory : the last one, array of shape (N, H)
 
     Raises
@@ -72,12 +77,12 @@ def lstm(
     x = _of_inputs(xp, lstm, x, weight_ih, bias_ih)
     _check(lstm, 4, x, weight, bias, h=h, c=c)
     outputs = []
-    for of_input in xp.unstack(x):
+    for of_input in _each(xp, x):
         i, f, g, o = called(xp, chunk, of_input + called(xp, linear, h, weight, bias), 4, axis=-1)
         c = called(xp, sigmoid, f) * c + called(xp, sigmoid, i) * xp.tanh(g)
         h = called(xp, sigmoid, o) * xp.tanh(c)
         outputs.append(h)
-    return xp.stack(outputs), c
+    return _all(xp, x, outputs), c
 
 
 def _of_inputs(xp: Any, op: Named, x: Any, weight_ih: Any, bias_ih: Any) -> Any:
@@ -94,6 +99,20 @@ def _of_inputs(xp: Any, op: Named, x: Any, weight_ih: Any, bias_ih: Any) -> Any:
     return x
 
 
+def _each(xp: Any, x: Any) -> Any:
+    """Return the steps of a sequence, or the only one."""
+    if x.ndim == 2:
+        return [x]
+    return xp.unstack(x)
+
+
+def _all(xp: Any, x: Any, outputs: list[Any]) -> Any:
+    """Return the outputs of all steps, or of the only one."""
+    if x.ndim == 2:
+        return outputs[0]
+    return xp.stack(outputs)
+
+
 def _check(op: Named, gates: int, x: Any, weight: Any, bias: Any, **states: Any) -> None:
     """Raise if shapes do not fit, or numbers are complex."""
     for name, value in {"x": x, "weight": weight, "bias": bias, **states}.items():
@@ -103,115 +122,213 @@ def _check(op: Named, gates: int, x: Any, weight: Any, bias: Any, **states: Any)
     if of_weight:
         length = of_weight[-1]
     expect(op, "weight", of_weight, of_weight == (gates * length, length), f"({gates} * H, H)")
-    right = len(shape) == 3 and shape[0] > 0 and shape[2] == gates * length
-    expect(op, "x", shape, right, f"(L, N, {gates * length}), not empty, for a weight of shape {of_weight}")
+    right = len(shape) in (2, 3) and shape[-1] == gates * length and (len(shape) == 2 or shape[0] > 0)
+    wanted = f"(L, N, {gates * length}), not empty, or (N, {gates * length}) for a weight of shape {of_weight}"
+    expect(op, "x", shape, right, wanted)
     for name, state in states.items():
-        expect(op, name, shape_of(state), shape_of(state) == (shape[1], length), f"({shape[1]}, {length})")
+        expect(op, name, shape_of(state), shape_of(state) == (shape[-2], length), f"({shape[-2]}, {length})")
     if bias is not None:
         expect(op, "bias", shape_of(bias), shape_of(bias) == (gates * length,), f"({gates * length},)")
 
 
-def _all_alike(*arrays: Any) -> bool:
+def _alike(*arrays: Any) -> bool:
     """Return whether arrays are NumPy's, of one dtype that the loops below take."""
-    first = arrays[0]
-    return all(type(x) is np.ndarray and x.dtype == first.dtype and x.dtype in DTYPES for x in arrays if x is not None)
+    dtype = getattr(arrays[0], "dtype", None)
+    if dtype not in DTYPES:
+        return False
+    for x in arrays:  # noqa: SIM110  # a generator takes longer than the loop
+        if x is not None and not (type(x) is np.ndarray and x.dtype == dtype):
+            return False
+    return True
 
 
-def _gates(x: Any, transposed: Any, h: Any, bias: Any) -> Any:
-    """Return what inputs and outputs before them give to the gates, all at once; the weight is transposed."""
-    y = (h.reshape(-1, h.shape[-1]) @ transposed).reshape(*h.shape[:-1], -1)
-    y += x
-    if bias is not None:
-        y += bias
-    return y
+def _finite(*arrays: Any) -> bool:
+    """Return whether there are neither infinities nor NaN, nor numbers whose squares have an infinite sum."""
+    for x in arrays:  # noqa: SIM110  # a generator takes longer than the loop
+        if not isfinite(np.vdot(x, x)):
+            return False
+    return True
 
 
-def _logistic(x: Any) -> Any:
-    y = np.tanh(x * 0.5)
-    y += 1
-    y *= 0.5
-    return y
+def _fits(gates: int, x: Any, weight: Any, bias: Any, weight_ih: Any, bias_ih: Any, *states: Any) -> bool:
+    """Return whether shapes fit; the body says what is wrong where they do not."""
+    if weight.ndim != 2 or x.ndim not in (2, 3) or not x.size:
+        return False
+    n = weight.shape[1]
+    inputs = gates * n
+    if weight_ih is not None:
+        inputs = x.shape[-1]
+        if weight_ih.shape != (gates * n, inputs):
+            return False
+    elif bias_ih is not None:
+        return False
+    if weight.shape != (gates * n, n) or x.shape[-1] != inputs:
+        return False
+    # Loops, since generators take longer.
+    for part in (bias, bias_ih):
+        if part is not None and part.shape != (gates * n,):
+            return False
+    for state in states:  # noqa: SIM110
+        if state.shape != (x.shape[-2], n):
+            return False
+    return True
+
+
+def _of_steps(x: Any, weight_ih: Any, *biases: Any) -> Any:
+    """Return what inputs give to the gates with all biases, in memory of its own, of shape (L, N, gates)."""
+    bias = None
+    for part in biases:
+        if part is not None:
+            bias = part if bias is None else bias + part
+    if weight_ih is None:
+        y = np.add(x, 0 if bias is None else bias, order="C")
+    else:
+        y = np.dot(x.reshape(-1, x.shape[-1]), weight_ih.T)
+        if bias is not None:
+            y += bias
+    return y.reshape(x.shape[0] if x.ndim == 3 else 1, x.shape[-2], -1)
+
+
+def _weight_of_steps(weight: Any, steps: int) -> Any:
+    """Return the transposed weight; products with a copy of it are faster, which pays for the copy in a few steps."""
+    if steps < FEW:
+        return weight.T
+    return np.ascontiguousarray(weight.T)
+
+
+def _outputs(x: Any, n: int) -> tuple[Any, Any]:
+    """Return an array for the outputs, and the same memory as an array of all steps."""
+    y = np.empty((*x.shape[:-1], n), x.dtype)
+    return y, y.reshape(-1, x.shape[-2], n)
+
+
+def _to_logistic(x: Any) -> None:
+    """Replace elements by their logistic function."""
+    np.negative(x, out=x)
+    np.exp(x, out=x)
+    x += 1
+    np.reciprocal(x, out=x)
 
 
 def _before(h: Any, outputs: Any) -> Any:
+    if len(outputs) == 1:
+        return h[None]
     return np.concatenate([h[None], outputs[:-1]])
 
 
 def _of_weight(g: Any, h: Any) -> Any:
-    return g.reshape(-1, g.shape[-1]).T @ h.reshape(-1, h.shape[-1])
+    return np.dot(g.reshape(-1, g.shape[-1]).T, h.reshape(-1, h.shape[-1]))
+
+
+def _of_inputs_before(g: Any, x: Any, weight_ih: Any, wanted: Any) -> tuple[Any, Any]:
+    """Return the cotangents of inputs and of their weight, of what is given to the gates.
+
+    Parameters
+    ----------
+    g : the cotangent of what inputs give to the gates, of shape (L, N, gates)
+    x, weight_ih : the inputs and their weight
+    wanted : whether each of the two is
+    """
+    if weight_ih is None:
+        return g.reshape(x.shape), None
+    of_x = of_weight = None
+    if wanted[0]:
+        of_x = np.dot(g.reshape(-1, g.shape[-1]), weight_ih).reshape(x.shape)
+    if wanted[1]:
+        of_weight = _of_weight(g, x)
+    return of_x, of_weight
 
 
 def lstm_numpy_flow(x, weight, h, c, /, bias=None, weight_ih=None, bias_ih=None):
-    if weight_ih is not None or bias_ih is not None or not _all_alike(x, weight, h, c, bias):
+    if not _alike(x, weight, h, c, bias, weight_ih, bias_ih):
         return NotImplemented
-    _check(lstm, 4, x, weight, bias, h=h, c=c)
-    if not all(np.isfinite(part).all() for part in (x, weight, h, c, bias) if part is not None):
+    if not _fits(4, x, weight, bias, weight_ih, bias_ih, h, c):
         return NotImplemented
-    shares, memory, bounded, outputs = _lstm_steps(x, weight, h, c, bias)
+    with np.errstate(over="ignore", invalid="ignore"):
+        shares = _of_steps(x, weight_ih, bias, bias_ih)
+        shares[0] += np.dot(h, weight.T)
+        if not _finite(shares, c):  # which they are of any argument that is not
+            return NotImplemented
+        y, outputs = _outputs(x, weight.shape[1])
+        memory, bounded = _lstm_steps(shares, weight, h, c, outputs)
 
     def pull(g, wanted):
-        return *_lstm_cotangents(g, weight, h, c, shares, memory, bounded, outputs, bias is not None), None, None
+        kept = shares, memory, bounded, outputs
+        of_gates, of_weight, of_h, of_c = _lstm_cotangents(g, weight, h, c, *kept, wanted)
+        of_bias = None
+        if wanted[4] or wanted[6]:
+            of_bias = of_gates.sum(axis=(0, 1))
+        of_x, of_weight_ih = _of_inputs_before(of_gates, x, weight_ih, (wanted[0], wanted[5]))
+        return of_x, of_weight, of_h, of_c, of_bias, of_weight_ih, of_bias
 
-    return (outputs, memory[-1].copy()), pull
+    return (y, memory[-1].copy()), pull
 
 
-@lstm.def_kernel("numpy", flow=lstm_numpy_flow, reads=("weight", "h", "c", "y"))
+@lstm.def_kernel("numpy", flow=lstm_numpy_flow, reads=("x", "weight", "h", "c", "weight_ih", "y"))
 def lstm_numpy(x, weight, h, c, /, bias=None, weight_ih=None, bias_ih=None):
     return result_of(lstm_numpy_flow(x, weight, h, c, bias, weight_ih, bias_ih))
 
 
-def _lstm_steps(x: Any, weight: Any, h: Any, c: Any, bias: Any) -> Any:
-    """Return the gates of all steps, as shares and new values; what is kept, its hyperbolic tangent, and the outputs.
+def _lstm_steps(shares: Any, weight: Any, h: Any, c: Any, outputs: Any) -> tuple[Any, Any]:
+    """Go through all steps; return what is kept, and its hyperbolic tangent.
 
-    The logistic function of a gate is ``tanh(gate / 2) / 2 + 1 / 2``, so that one call computes all four.
+    Parameters
+    ----------
+    shares : what inputs give to the gates, with what `h` gives to the first; becomes the gates, as shares and new
+        values
+    weight, h, c : of the outputs before, and states to begin with
+    outputs : is written to
     """
-    n, steps = weight.shape[1], len(x)
-    factor = np.full(4 * n, 0.5, x.dtype)
-    factor[2 * n : 3 * n] = 1
-    offset = 1 - factor
-    transposed = np.ascontiguousarray(weight.T) * factor
-    shares, memory, outputs = np.empty(x.shape, x.dtype), *np.empty((2, steps, *h.shape), x.dtype)
-    bounded, added = np.empty_like(memory), np.empty_like(h)
-    of_inputs = x if bias is None else x + bias
-    of_inputs = of_inputs * factor
-    for t, of_input in enumerate(of_inputs):
-        gates, kept, h_after = shares[t], memory[t], outputs[t]
-        np.dot(h, transposed, out=gates)
-        gates += of_input
-        np.tanh(gates, out=gates)
-        gates *= factor
-        gates += offset
-        np.multiply(gates[:, n : 2 * n], c, out=kept)
-        kept += np.multiply(gates[:, :n], gates[:, 2 * n : 3 * n], out=added)
+    n, transposed = weight.shape[1], _weight_of_steps(weight, len(shares))
+    memory, bounded = np.empty((2, *outputs.shape), outputs.dtype)
+    for t, gates in enumerate(shares):
+        if t:
+            gates += np.dot(h, transposed)
+        new = np.tanh(gates[:, 2 * n : 3 * n])
+        _to_logistic(gates)
+        gates[:, 2 * n : 3 * n] = new
+        kept = np.multiply(gates[:, n : 2 * n], c, out=memory[t])
+        new *= gates[:, :n]
+        kept += new
         np.tanh(kept, out=bounded[t])
-        h = np.multiply(gates[:, 3 * n :], bounded[t], out=h_after)
-        c = kept
-    return shares, memory, bounded, outputs
+        h, c = np.multiply(gates[:, 3 * n :], bounded[t], out=outputs[t]), kept
+    return memory, bounded
 
 
 def _lstm_cotangents(
-    g: Any, weight: Any, h: Any, c: Any, shares: Any, memory: Any, bounded: Any, outputs: Any, biased: bool
+    g: Any, weight: Any, h: Any, c: Any, shares: Any, memory: Any, bounded: Any, outputs: Any, wanted: Any
 ) -> tuple[Any, ...]:
-    """Return the cotangents of what inputs give to the gates, of the weight, of both states and of the bias."""
+    """Return the cotangents of what inputs give to the gates, of the weight, and of both states."""
     (of_outputs, of_c), n = g, weight.shape[1]
+    of_outputs = of_outputs.reshape(outputs.shape)
     i, f, new, o = (shares[..., place * n : (place + 1) * n] for place in range(4))
-    # What the cotangents of the memory, and of the output, are multiplied by.
-    by_memory = np.concatenate([new * i * (1 - i), _before(c, memory) * f * (1 - f), i * (1 - new * new)], axis=-1)
-    by_output, through = bounded * o * (1 - o), o * (1 - bounded * bounded)
-    of_x, of_h = np.empty_like(shares), np.zeros_like(h)
-    parts, by_memory = of_x.reshape(*memory.shape[:2], 4, n), by_memory.reshape(*memory.shape[:2], 3, n)
-    of_c, change = of_c.copy(), np.empty_like(h)
+    # What the cotangents of the memory, and of the output, are multiplied by: each slope times the other factor.
+    of_x = 1 - shares
+    of_x *= shares
+    parts = of_x.reshape(*memory.shape[:2], 4, n)
+    parts[:, :, 0] *= new
+    parts[:, :, 1] *= _before(c, memory)
+    np.multiply(new, new, out=parts[:, :, 2])
+    np.subtract(1, parts[:, :, 2], out=parts[:, :, 2])
+    parts[:, :, 2] *= i
+    parts[:, :, 3] *= bounded
+    through = bounded * bounded
+    np.subtract(1, through, out=through)
+    through *= o
+    of_h, of_c = np.zeros_like(h), of_c.copy()
     for t in reversed(range(len(of_x))):
         of_h += of_outputs[t]
-        of_c += np.multiply(of_h, through[t], out=change)
-        np.multiply(by_memory[t], of_c[:, None], out=parts[t, :, :3])
-        np.multiply(of_h, by_output[t], out=parts[t, :, 3])
-        np.dot(of_x[t], weight, out=of_h)
+        through[t] *= of_h
+        of_c += through[t]
+        parts[t, :, :3] *= of_c[:, None]
+        parts[t, :, 3] *= of_h
+        if t or wanted[2]:
+            np.dot(of_x[t], weight, out=of_h)
         of_c *= f[t]
-    of_bias = None
-    if biased:
-        of_bias = of_x.sum(axis=(0, 1))
-    return of_x, _of_weight(of_x, _before(h, outputs)), of_h, of_c, of_bias
+    of_weight = None
+    if wanted[1]:
+        of_weight = _of_weight(of_x, _before(h, outputs))
+    return of_x, of_weight, of_h, of_c
 
 
 @function(
@@ -219,6 +336,7 @@ def _lstm_cotangents(
         sample(draw(3, 2, 6), draw(6, 2), draw(2, 2), draw(6)),
         sample(draw(2, 1, 3), draw(3, 1), draw(1, 1)),
         sample(draw(2, 2, 2), draw(3, 1), draw(2, 1), draw(3), draw(3, 2), draw(3)),
+        sample(draw(2, 2), draw(3, 1), draw(2, 1), draw(3), draw(3, 2), draw(3)),
     ],
     real=True,
 )
@@ -236,8 +354,8 @@ def gru(
 
     Parameters
     ----------
-    x : what each input gives to the gates r, z, n, array of shape (L, N, 3 * H); with `weight_ih` the inputs, array of
-        shape (L, N, inputs)
+    x : what each input gives to the gates r, z, n, array of shape (L, N, 3 * H), or (N, 3 * H) for one step; with
+        `weight_ih` the inputs, array of shape (L, N, inputs) or (N, inputs)
     weight : what the output before gives to them, array of shape (3 * H, H)
     h : output to begin with, array of shape (N, H)
     bias : added to what the output gives, array of shape (3 * H,); none if None
@@ -246,7 +364,7 @@ def gru(
 
     Returns
     -------
-    outputs : array of shape (L, N, H)
+    outputs : array of shape (L, N, H), or (N, H) of one step
 
     Raises
     ------
@@ -266,50 +384,101 @@ def gru(
     x = _of_inputs(xp, gru, x, weight_ih, bias_ih)
     _check(gru, 3, x, weight, bias, h=h)
     outputs = []
-    for of_input in xp.unstack(x):
+    for of_input in _each(xp, x):
         r, z, n = called(xp, chunk, of_input, 3, axis=-1)
         r_kept, z_kept, n_kept = called(xp, chunk, called(xp, linear, h, weight, bias), 3, axis=-1)
         z = called(xp, sigmoid, z + z_kept)
         n = xp.tanh(n + called(xp, sigmoid, r + r_kept) * n_kept)
         h = (1 - z) * n + z * h
         outputs.append(h)
-    return xp.stack(outputs)
+    return _all(xp, x, outputs)
 
 
-def gru_gradients(g, y, x, weight, h, bias):
-    if not _all_alike(x, weight, h, bias, g):
+def gru_numpy_flow(x, weight, h, /, bias=None, weight_ih=None, bias_ih=None):
+    if not _alike(x, weight, h, bias, weight_ih, bias_ih):
         return NotImplemented
-    n, before = weight.shape[1], _before(h, y)
-    kept = _gates(0, weight.T, before, bias)
-    r, z = (_logistic(x[..., part] + kept[..., part]) for part in (slice(n), slice(n, 2 * n)))
-    new = np.tanh(x[..., 2 * n :] + r * kept[..., 2 * n :])
+    if not _fits(3, x, weight, bias, weight_ih, bias_ih, h):
+        return NotImplemented
+    with np.errstate(over="ignore", invalid="ignore"):
+        shares = _of_steps(x, weight_ih, bias_ih)
+        kept = np.empty_like(shares)
+        np.dot(h, weight.T, out=kept[0])
+        if not (_finite(shares, kept[0], h) and (bias is None or _finite(bias))):
+            return NotImplemented
+        y, outputs = _outputs(x, weight.shape[1])
+        _gru_steps(shares, weight, h, bias, kept, outputs)
+
+    def pull(g, wanted):
+        of_gates, of_kept, of_h = _gru_cotangents(g[0], weight, h, shares, kept, outputs, wanted)
+        of_weight = of_bias = of_bias_ih = None
+        if wanted[1]:
+            of_weight = _of_weight(of_kept, _before(h, outputs))
+        if wanted[3]:
+            of_bias = of_kept.sum(axis=(0, 1))
+        of_x, of_weight_ih = _of_inputs_before(of_gates, x, weight_ih, (wanted[0], wanted[4]))
+        if wanted[5]:
+            of_bias_ih = of_gates.sum(axis=(0, 1))
+        return of_x, of_weight, of_h, of_bias, of_weight_ih, of_bias_ih
+
+    return y, pull
+
+
+@gru.def_kernel("numpy", flow=gru_numpy_flow, reads=("x", "weight", "h", "weight_ih", "y"))
+def gru_numpy(x, weight, h, /, bias=None, weight_ih=None, bias_ih=None):
+    return result_of(gru_numpy_flow(x, weight, h, bias, weight_ih, bias_ih))
+
+
+def _gru_steps(shares: Any, weight: Any, h: Any, bias: Any, kept: Any, outputs: Any) -> None:
+    """Go through all steps.
+
+    Parameters
+    ----------
+    shares : what inputs give to the gates; becomes the gates, as shares and new values
+    weight, h, bias : of the outputs before, and the one to begin with
+    kept : what the outputs before give to the gates, of `h` but for the bias; the others are written to it
+    outputs : is written to
+    """
+    n, transposed = weight.shape[1], _weight_of_steps(weight, len(shares))
+    for t, gates in enumerate(shares):
+        of_output = kept[t]
+        if t:
+            np.dot(h, transposed, out=of_output)
+        if bias is not None:
+            of_output += bias
+        both, new = gates[:, : 2 * n], gates[:, 2 * n :]
+        both += of_output[:, : 2 * n]
+        _to_logistic(both)
+        new += gates[:, :n] * of_output[:, 2 * n :]
+        np.tanh(new, out=new)
+        y = np.subtract(h, new, out=outputs[t])
+        y *= gates[:, n : 2 * n]
+        y += new
+        h = y
+
+
+def _gru_cotangents(
+    g: Any, weight: Any, h: Any, shares: Any, kept: Any, outputs: Any, wanted: Any
+) -> tuple[Any, Any, Any]:
+    """Return the cotangents of what inputs and outputs before give to the gates, and of the state to begin with."""
+    n, g = weight.shape[1], g.reshape(outputs.shape)
+    r, z, new = (shares[..., place * n : (place + 1) * n] for place in range(3))
     # What the cotangents of the outputs are multiplied by.
-    of_new = (1 - z) * (1 - new * new)
-    factors = np.concatenate([of_new * kept[..., 2 * n :] * r * (1 - r), (before - new) * z * (1 - z), of_new], axis=-1)
-    of_x, of_h = np.empty_like(x), np.zeros_like(h)
-    of_kept = np.empty_like(x)
-    for t in reversed(range(len(x))):
-        of_h = of_h + g[t]
-        np.multiply(factors[t].reshape(-1, 3, n), of_h[:, None], out=of_x[t].reshape(-1, 3, n))
+    of_x = 1 - shares
+    of_x *= shares
+    parts = of_x.reshape(*outputs.shape[:2], 3, n)
+    np.multiply(new, new, out=parts[:, :, 2])
+    np.subtract(1, parts[:, :, 2], out=parts[:, :, 2])
+    parts[:, :, 2] *= 1 - z
+    parts[:, :, 0] *= kept[..., 2 * n :]
+    parts[:, :, 0] *= parts[:, :, 2]
+    parts[:, :, 1] *= _before(h, outputs) - new
+    of_kept, of_h = np.empty_like(of_x), np.zeros_like(h)
+    for t in reversed(range(len(of_x))):
+        of_h += g[t]
+        parts[t] *= of_h[:, None]
         of_kept[t] = of_x[t]
         of_kept[t, :, 2 * n :] *= r[t]
-        of_h = of_h * z[t] + of_kept[t] @ weight
-    of_bias = None
-    if bias is not None:
-        of_bias = of_kept.sum(axis=(0, 1))
-    return of_x, _of_weight(of_kept, before), of_h, of_bias, None, None
-
-
-@gru.def_kernel("numpy", gradients=gru_gradients)
-def gru_numpy(x, weight, h, /, bias=None, weight_ih=None, bias_ih=None):
-    if weight_ih is not None or bias_ih is not None or not _all_alike(x, weight, h, bias):
-        return NotImplemented
-    _check(gru, 3, x, weight, bias, h=h)
-    n, transposed = weight.shape[1], np.ascontiguousarray(weight.T)
-    outputs = np.empty((*x.shape[:2], n), x.dtype)
-    for t, of_input in enumerate(x):
-        kept = _gates(0, transposed, h, bias)
-        shares = _logistic(of_input[:, : 2 * n] + kept[:, : 2 * n])
-        new = np.tanh(of_input[:, 2 * n :] + shares[:, :n] * kept[:, 2 * n :])
-        h = np.add(new, shares[:, n:] * (h - new), out=outputs[t])
-    return outputs
+        of_h *= z[t]
+        if t or wanted[2]:
+            of_h += np.dot(of_kept[t], weight)
+    return of_x, of_kept, of_h

@@ -5,9 +5,13 @@ from __future__ import annotations
 import math
 from typing import Any, Literal
 
+import numpy as np
+
 from dispatchkit.backends.arrays import computes_alone
+from dispatchkit.backends.numpy import numpy_namespace
 from dispatchkit.declare.samples import draw, sample
 from dispatchkit.nn.functional import smooth_numpy
+from dispatchkit.nn.functional.rows import DTYPES
 from dispatchkit.nn.functional.shared import activation, called, function, real_floats
 from dispatchkit.ops.elementwise.exponential import sigmoid
 from dispatchkit.ops.shared import along, normal_axis, shape_of
@@ -17,8 +21,7 @@ from dispatchkit.tensor import Tensor
 __all__ = ["gelu", "glu", "logsigmoid", "mish", "silu", "softplus", "softsign"]
 
 Approximation = Literal["none", "tanh"]
-ROOT = math.sqrt(2 / math.pi)
-CUBIC = 0.044715
+ROOT, CUBIC = smooth_numpy.ROOT, smooth_numpy.CUBIC
 # From here on the hyperbolic tangents below are 1 and the normal density is 0 in double precision.
 SATURATED = 40.0
 # Elements from which on a derivative is computed with the value.
@@ -85,8 +88,13 @@ def gelu_vjp(xp, g, x, approximate):
 
 
 def gelu_numpy_flow(x, /, *, approximate="none"):
-    # Of few elements the formula takes as long.
-    if not _exact_single(approximate, x) or x.size < FEWEST or not computes_alone("numpy"):
+    if type(x) is not np.ndarray or x.dtype not in DTYPES or not x.ndim or not computes_alone("numpy"):
+        return NotImplemented
+    if approximate == "tanh":
+        return smooth_numpy.gelu_by_tanh(x, SATURATED)
+    if not _exact_single(approximate, x):
+        return smooth_numpy.gelu_of_normal(x, _normal(numpy_namespace, x, approximate), SATURATED)
+    if x.size < FEWEST:  # the formula takes as long
         return NotImplemented
     y, slope = smooth_numpy.gelu_and_slope(x)
     return y, lambda g, wanted: (g[0] * slope,)

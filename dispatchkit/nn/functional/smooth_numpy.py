@@ -37,6 +37,9 @@ HALF, ONE, DENSITY = np.float32(0.5), np.float32(1.0), np.float32(1 / math.sqrt(
 SIGN = np.int32(-(1 << 31))
 # From here on the density is 0.
 FAR = np.float32(40.0)
+# Of the hyperbolic tangent that stands for the normal distribution function.
+ROOT = math.sqrt(2 / math.pi)
+CUBIC = 0.044715
 
 
 def is_single(*arrays: Any) -> bool:
@@ -168,6 +171,64 @@ def gelu_slope(g: Any, x: Any) -> Any:
         y *= g
 
     return _in_blocks(compute, g, x)
+
+
+def gelu_of_normal(x: Any, normal: Any, most: float) -> tuple[Any, Callable[..., Any]]:
+    """Return ``x * normal``, and what takes its cotangent back, for which the exponential is left to compute.
+
+    Parameters
+    ----------
+    x : floating-point numbers
+    normal : the normal distribution function at them
+    most : distance from which on the density is 0
+    """
+
+    def pull(g: Any, wanted: Any) -> tuple[Any]:
+        bounded = np.clip(x, -most, most)
+        y = bounded * bounded
+        y *= -0.5
+        np.exp(y, out=y)
+        y *= 1 / math.sqrt(2 * math.pi)
+        y *= bounded
+        y += normal
+        y *= g[0]
+        return (y,)
+
+    return x * normal, pull
+
+
+def gelu_by_tanh(x: Any, most: float) -> tuple[Any, Callable[..., Any]]:
+    """Return GELU by a hyperbolic tangent, and what takes its cotangent back, for which the tangent is kept.
+
+    Parameters
+    ----------
+    x : floating-point numbers
+    most : distance from which on the tangent is 1
+    """
+    bounded = np.clip(x, -most, most)
+    t = bounded * bounded
+    t *= ROOT * CUBIC
+    t += ROOT
+    t *= bounded
+    np.tanh(t, out=t)
+    y = t + 1.0
+    y *= x
+    y *= 0.5
+
+    def pull(g: Any, wanted: Any) -> tuple[Any]:
+        # Half of 1 + t + x * (1 - t * t) * the slope of what the tangent is taken of.
+        slope = bounded * bounded
+        slope *= 3 * ROOT * CUBIC
+        slope += ROOT
+        slope *= bounded
+        slope *= 1 - t * t
+        slope += t
+        slope += 1.0
+        slope *= 0.5
+        slope *= g[0]
+        return (slope,)
+
+    return y, pull
 
 
 def silu(x: Any) -> Any:

@@ -11,7 +11,7 @@ import numpy as np
 from dispatchkit.accelerator import core
 from dispatchkit.backends.arrays import advice_for_subclass, foreign, is_inexact, namespace_of, raw_array
 from dispatchkit.backends.foreign import BASIC
-from dispatchkit.backends.numpy import numpy_namespace
+from dispatchkit.backends.numpy import numpy_namespace, selects_once
 from dispatchkit.declare.call_errors import BACKEND_ERRORS, raise_with_context
 from dispatchkit.declare.decorators import assignment, indexing
 from dispatchkit.declare.inplace import (
@@ -24,11 +24,12 @@ from dispatchkit.declare.inplace import (
 )
 from dispatchkit.declare.libraries import as_python, common_library, own_index
 from dispatchkit.declare.operation import DeclaredOperation
-from dispatchkit.declare.outputs import call_node, node_of_call, note_view
+from dispatchkit.declare.outputs import node_of_call, note_view
 from dispatchkit.declare.samples import draw, sample
 from dispatchkit.declare.typing import Array, Index, Namespace
-from dispatchkit.declare.wrapping import wrap_array
+from dispatchkit.declare.wrapping import spec_of, wrap_array
 from dispatchkit.errors import ForeignArgumentError
+from dispatchkit.graph.node import CallNode
 from dispatchkit.graph.recording import is_grad_enabled
 from dispatchkit.graph.storage import Storage, memory_of, share_memory, vertex_of
 from dispatchkit.marks import override
@@ -108,8 +109,7 @@ class Selection(Indexing):
                     y.array = r
                     y._node = y._memory = None
                     if x._node is not None and is_grad_enabled():
-                        y._node = n = call_node(self, (x, key), {})
-                        n.shape, n.dtype = r.shape, r.dtype
+                        y._node = _node_of(self, x, key, r)
                     share_memory(y, x)
                 return y if cls is base else _finalize(self, y, x, key)
             except Exception as error:
@@ -123,6 +123,20 @@ class Selection(Indexing):
 
         self.on_change[call] = refresh
         return call
+
+
+def _node_of(operation: DeclaredOperation, x: Any, key: Any, r: Any) -> CallNode:
+    """Return the node of a selection by an index without arrays, of which only the index is read."""
+    plan = operation.derivative.plan
+    if plan.keeps[0] or plan.keeps_output:
+        return node_of_call(operation, (x, key), {}, r)
+    n = CallNode()
+    n.operation = operation.derivative
+    n.edges = (vertex_of(x),)
+    n.saved, n.keywords = (spec_of(x), key), {}
+    n.output = n.outputs = n.extras = None
+    n.shape, n.dtype = r.shape, r.dtype
+    return n
 
 
 def _types_in(key: Any) -> Any:
@@ -239,6 +253,10 @@ def getitem(xp: Namespace, x: Array, key: Index, /) -> Array:
 
 @getitem.def_transpose("x")
 def getitem_transpose(xp, g, x, key):
+    if type(g) is ndarray and selects_once(key):
+        of_x = np.zeros(x.shape, g.dtype)
+        of_x[key] = g
+        return of_x
     # A stretched zero takes no memory: what is put into is copied once.
     nothing = xp.broadcast_to(xp.zeros((), dtype=g.dtype), x.shape)
     return xp.index_put(nothing, key, g, accumulate=True)
