@@ -14,7 +14,6 @@ from dispatchkit.as_torch.spelling import Tensor
 from dispatchkit.as_torch.strided import memory_of
 from dispatchkit.as_torch.table import is_array
 from dispatchkit.declare.namespace import tensor_namespace as xp
-from dispatchkit.tensor import Tensor as PlainTensor
 
 
 def drawing(
@@ -219,10 +218,12 @@ def is_contiguous(self: Any, memory_format: Any = "contiguous_format") -> bool:
     ----------
     memory_format : the order of the axes, ``"channels_last"`` with those of channels behind the others
     """
-    order = CHANNELS_LAST.get(memory_format)
-    if order is None:
-        return bool(PlainTensor.is_contiguous(self))
-    return self.ndim == len(order) and bool(PlainTensor.is_contiguous(self.permute(order)))
+    x, order = self, CHANNELS_LAST.get(memory_format)
+    if order is not None:
+        if self.ndim != len(order):
+            return False
+        x = self.permute(order)
+    return bool(super(Tensor, x).is_contiguous())  # of tracers, too
 
 
 def reversed_axes(self: Any) -> Any:
