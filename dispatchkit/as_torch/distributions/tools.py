@@ -1,4 +1,4 @@
-"""What distributions of one's own are written with, `torch.distributions.utils`."""
+"""What further distributions are written with, `torch.distributions.utils`."""
 
 from __future__ import annotations
 

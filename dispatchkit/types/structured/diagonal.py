@@ -206,7 +206,7 @@ def _checked_quotient(x: np.ndarray, divisor: np.ndarray) -> np.ndarray:
 
 
 def _sees_zeros() -> bool:
-    """Return whether divisions by 0 are told: there are processors and compilers by which they are not."""
+    """Return whether divisions by 0 are reported: there are processors and compilers by which they are not."""
     for number in (0.0, 1.0):
         try:
             _checked_quotient(np.full(100, number), np.zeros(100))
