@@ -176,6 +176,8 @@ def masked_functions(of: Mapping[str, Function]) -> dict[str, Function]:
         elif name in ALONG_SEVERAL:
             dim = canonical_axes(dim, x.ndim)
         given = {"dim": dim, "keepdim": keepdim}
+        if name in ("sum", "cumsum", "cumprod"):
+            given["dtype"] = dtype  # else results of integers are int64
         y = reduced_by(name, whole, x, dim, given)
         if name in ("sum", "prod", "cumsum", "cumprod"):
             return y

@@ -153,6 +153,27 @@ def test_one_index_without_axes_keeps_an_axis() -> None:
     assert torch.index_select(x, 1, torch.tensor(1)).tolist() == [[1.0], [4.0]]
 
 
+@pytest.mark.parametrize(
+    ("name", "dtype", "of_result"),
+    [
+        ("sum", None, "int64"),
+        ("sum", "int32", "int32"),
+        ("sum", "uint8", "uint8"),
+        ("sum", "bool", "bool"),
+        ("cumsum", None, "int16"),
+        ("cumsum", "int32", "int32"),
+        ("cumprod", "uint8", "uint8"),
+        ("prod", "int32", "int64"),
+    ],
+)
+def test_masked_sums_have_the_dtype_that_is_asked_for(name: str, dtype: str | None, of_result: str) -> None:
+    x, mask = torch.tensor([2, 3], dtype=torch.int16), torch.tensor([True, False])
+    asked = None
+    if dtype is not None:
+        asked = getattr(torch, dtype)
+    assert str(getattr(torch.masked, name)(x, dim=0, mask=mask, dtype=asked).dtype) == of_result
+
+
 def test_masked_products_are_along_several_axes() -> None:
     x = torch.tensor([[1.0, 2.0], [3.0, 4.0]])
     assert torch.masked.prod(x, (0, 1), mask=x != 3.0).item() == 8.0
