@@ -177,7 +177,7 @@ def masked_functions(of: Mapping[str, Function]) -> dict[str, Function]:
             dim = canonical_axes(dim, x.ndim)
         given = {"dim": dim, "keepdim": keepdim}
         if name in ("sum", "cumsum", "cumprod"):
-            given["dtype"] = dtype  # else results of integers are int64
+            given["dtype"] = dtype  # which the functions of whole arrays make int64 for integers
         y = reduced_by(name, whole, x, dim, given)
         if name in ("sum", "prod", "cumsum", "cumprod"):
             return y
