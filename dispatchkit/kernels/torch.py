@@ -15,6 +15,7 @@ import torch.nn.functional as theirs
 
 from dispatchkit.backends.tracing import is_traced
 from dispatchkit.nn import functional as ours
+from dispatchkit.nn.functional.shared import result_of
 from dispatchkit.ops.elementwise.comparison import relu
 from dispatchkit.ops.reductions.softmaxes import log_softmax, softmax
 from dispatchkit.ops.searching.searching import TopKResult, sort, topk
@@ -477,11 +478,11 @@ def lstm_flow(x, weight, h, c, /, bias=None, weight_ih=None, bias_ih=None):
 
 @kernel(ours.lstm, flow=lstm_flow, reads=("x", "weight", "h", "c", "weight_ih", "y"))
 def lstm(x, weight, h, c, /, bias=None, weight_ih=None, bias_ih=None):
+    if x.ndim == 2:
+        return result_of(lstm_flow(x, weight, h, c, bias, weight_ih, bias_ih))
     shapes = {"bias": bias, "weight_ih": weight_ih, "bias_ih": bias_ih}
     if is_traced(x) or not recurrent_shapes(4, x, weight, h, c, **shapes):
         return NotImplemented
-    if x.ndim == 2:
-        return lstm_flow(x, weight, h, c, bias, weight_ih, bias_ih)[0]
     if whole_layer(x, weight_ih, bias, bias_ih):
         parameters = in_order(weight_ih, weight, bias_ih, bias)
         follows = any(part.requires_grad for part in (x, h, c, *parameters))
@@ -564,11 +565,11 @@ def gru_flow(x, weight, h, /, bias=None, weight_ih=None, bias_ih=None):
 
 @kernel(ours.gru, gru_gradients, flow=gru_flow, reads=("x", "weight", "h", "weight_ih"))
 def gru(x, weight, h, /, bias=None, weight_ih=None, bias_ih=None):
+    if x.ndim == 2:
+        return result_of(gru_flow(x, weight, h, bias, weight_ih, bias_ih))
     shapes = {"bias": bias, "weight_ih": weight_ih, "bias_ih": bias_ih}
     if is_traced(x) or not recurrent_shapes(3, x, weight, h, **shapes):
         return NotImplemented
-    if x.ndim == 2:
-        return gru_flow(x, weight, h, bias, weight_ih, bias_ih)[0]
     if whole_layer(x, weight_ih, bias, bias_ih):
         parameters = in_order(weight_ih, weight, bias_ih, bias)
         return torch.gru(x, h[None], parameters, bias is not None, 1, 0.0, False, False, False)[0]

@@ -12,6 +12,7 @@ import dispatchkit.as_torch
 torch: Any = dispatchkit.as_torch
 F = torch.nn.functional
 T = torch.tensor
+CUBE = torch.ones(1, 2, 2)
 ROW, SQUARE, NOTHING = T([3.0, 1.0, 2.0]), torch.eye(2), torch.zeros(0, 3)
 DOUBLE = torch.float64
 REFUSED: list[tuple[Callable[[], Any], type[Exception], str]] = [
@@ -81,7 +82,9 @@ REFUSED: list[tuple[Callable[[], Any], type[Exception], str]] = [
     (lambda: torch.fft.fft2(T(1.0), dim=(0,)), IndexError, "Dimension specified as 0 but tensor has no dimensions"),
     (lambda: torch.div(T([1]), T([0]), rounding_mode="trunc"), RuntimeError, "ZeroDivisionError"),
     (lambda: torch.nanquantile(ROW, T(-1.0)), RuntimeError, r"q values must be in the range \[0, 1\], found -1"),
-    (lambda: torch.linspace(T(1j), 1, 3, dtype=DOUBLE), RuntimeError, "can't be safely cast to passed dtype float64"),
+    (lambda: torch.linspace(T(1j), 1, 3, dtype=DOUBLE), RuntimeError, r"linspace\(\): .* cast to passed dtype float64"),
+    (lambda: torch.logspace(T(1j), 1, 3, dtype=DOUBLE), RuntimeError, r"logspace\(\): .* cast to passed dtype float64"),
+    (lambda: F.adaptive_max_pool2d(CUBE, (1, 1, 1)), RuntimeError, "adaptive_max_pool2d: output_size must be 2"),
     (lambda: torch.arange(3, dtype=torch.complex64), NotImplementedError, "not implemented for complex numbers"),
     (lambda: torch.nansum(ROW, dtype=torch.complex64), RuntimeError, "does not support complex inputs"),
     (lambda: torch.histogram(ROW, T([])), RuntimeError, "bins tensor should have at least 1 element"),

@@ -425,12 +425,17 @@ def bounds(given: Given) -> None:
         raise NotImplementedError("\"clamp\" not implemented for 'Bool'")
 
 
-@look_of("linspace", "logspace")
-def kind_of_ends(given: Given) -> None:
-    dtype = given.get("dtype")
-    kinds = [kind_of(given[name]) for name in ("start", "end") if given.get(name) is not None]
-    if dtype is not None and "c" in kinds and np.dtype(str(dtype)).kind != "c":
-        raise RuntimeError(f"torch.linspace(): inferred complex dtype can't be safely cast to passed dtype {dtype}")
+def _look_at_ends(name: str) -> None:
+    @look_of(name)
+    def kind_of_ends(given: Given) -> None:
+        dtype = given.get("dtype")
+        kinds = [kind_of(given[end]) for end in ("start", "end") if given.get(end) is not None]
+        if dtype is not None and "c" in kinds and not is_complex(dtype):
+            raise RuntimeError(f"torch.{name}(): inferred complex dtype can't be safely cast to passed dtype {dtype}")
+
+
+for _name in ("linspace", "logspace"):
+    _look_at_ends(_name)
 
 
 @look_each_time_of("poisson")

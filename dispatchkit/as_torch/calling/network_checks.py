@@ -244,17 +244,18 @@ def axes_of_slopes(given: Given) -> None:
         )
 
 
-def _look_at_lengths(axes: int) -> None:
-    @look_of(f"{F}adaptive_avg_pool{axes}d", f"{F}adaptive_max_pool{axes}d")
+def _look_at_lengths(name: str, axes: int) -> None:
+    @look_of(f"{F}{name}")
     def count_of_lengths(given: Given) -> None:
         lengths = given.get("output_size")
         x = given["input"]
         if isinstance(lengths, tuple) and len(lengths) != axes and is_array(x) and x.ndim in (axes + 1, axes + 2):
-            raise RuntimeError(f"adaptive_pool{axes}d: output_size must be {axes}, found {len(lengths)}: {lengths}")
+            raise RuntimeError(f"{name}: output_size must be {axes}, found {len(lengths)}: {lengths}")
 
 
 for _axes in (1, 2, 3):
-    _look_at_lengths(_axes)
+    _look_at_lengths(f"adaptive_avg_pool{_axes}d", _axes)
+    _look_at_lengths(f"adaptive_max_pool{_axes}d", _axes)
 
 
 @look_of(f"{F}multi_margin_loss")
