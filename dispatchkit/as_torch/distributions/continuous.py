@@ -7,6 +7,7 @@ from typing import Any
 
 from dispatchkit.as_torch.distributions import constraints
 from dispatchkit.as_torch.distributions.distribution import (
+    CentredDistribution,
     Distribution,
     constant,
     normals,
@@ -22,7 +23,7 @@ EULER = 0.5772156649015329
 gammaln, digamma = xp.special.gammaln, xp.special.digamma
 
 
-class LocationScale(Distribution):
+class LocationScale(CentredDistribution):
     """What distributions share that are a standard one, stretched and moved.
 
     Parameters
@@ -39,16 +40,6 @@ class LocationScale(Distribution):
     def __init__(self, loc: Any, scale: Any, validate_args: Any = None) -> None:
         self.loc, self.scale, shape = parameters(loc, scale)
         super().__init__(shape, validate_args=validate_args)
-
-    @property
-    @override
-    def mean(self) -> Any:
-        return self.loc
-
-    @property
-    @override
-    def mode(self) -> Any:
-        return self.loc
 
     def _standard(self, value: Any) -> Any:
         """Return the value of the standard distribution; checked."""

@@ -13,6 +13,7 @@ from dispatchkit.as_torch.table import is_array
 from dispatchkit.declare.namespace import tensor_namespace as xp
 from dispatchkit.declare.wrapping import holds
 from dispatchkit.graph.recording import no_grad
+from dispatchkit.marks import override
 from dispatchkit.ops.random.generator import source_of
 
 
@@ -212,6 +213,22 @@ class Distribution:
                     shown = f"{value.item()}"
                 parts.append(f"{name}: {shown}")
         return f"{type(self).__name__}({', '.join(parts)})"
+
+
+class CentredDistribution(Distribution):
+    """Base of the distributions whose mean and mode are the parameter `loc`."""
+
+    loc: Any
+
+    @property
+    @override
+    def mean(self) -> Any:
+        return self.loc
+
+    @property
+    @override
+    def mode(self) -> Any:
+        return self.loc
 
 
 def parameters(*values: Any) -> Any:

@@ -7,7 +7,14 @@ from typing import Any
 
 from dispatchkit.as_torch.distributions import constraints
 from dispatchkit.as_torch.distributions.discrete import TwoSided
-from dispatchkit.as_torch.distributions.distribution import Distribution, constant, parameters, rows, uniforms
+from dispatchkit.as_torch.distributions.distribution import (
+    CentredDistribution,
+    Distribution,
+    constant,
+    parameters,
+    rows,
+    uniforms,
+)
 from dispatchkit.as_torch.distributions.gamma_draws import standard_gammas
 from dispatchkit.as_torch.special_functions import OPERATIONS
 from dispatchkit.declare.namespace import tensor_namespace as xp
@@ -18,7 +25,7 @@ from dispatchkit.ops.random.generator import source_of
 gammaln = xp.special.gammaln
 
 
-class VonMises(Distribution):
+class VonMises(CentredDistribution):
     """The von Mises distribution, of angles.
 
     Parameters
@@ -40,16 +47,6 @@ class VonMises(Distribution):
     def __init__(self, loc: Any, concentration: Any, validate_args: Any = None) -> None:
         self.loc, self.concentration, shape = parameters(loc, concentration)
         super().__init__(shape, validate_args=validate_args)
-
-    @property
-    @override
-    def mean(self) -> Any:
-        return self.loc
-
-    @property
-    @override
-    def mode(self) -> Any:
-        return self.loc
 
     @property
     @override

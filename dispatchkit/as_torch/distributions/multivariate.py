@@ -8,7 +8,13 @@ from typing import Any
 import numpy as np
 
 from dispatchkit.as_torch.distributions import constraints
-from dispatchkit.as_torch.distributions.distribution import Distribution, normals, parameters, tensor_of
+from dispatchkit.as_torch.distributions.distribution import (
+    CentredDistribution,
+    Distribution,
+    normals,
+    parameters,
+    tensor_of,
+)
 from dispatchkit.as_torch.distributions.positive import Beta
 from dispatchkit.as_torch.table import TRANSLATIONS
 from dispatchkit.declare.namespace import tensor_namespace as xp
@@ -24,7 +30,7 @@ def solved(lower: Any, vectors: Any) -> Any:
     return TRANSLATIONS["linalg.solve_triangular"](lower, vectors[..., None], upper=False)[..., 0]
 
 
-class MultivariateNormal(Distribution):
+class MultivariateNormal(CentredDistribution):
     """The normal distribution of vectors, with one of three matrices.
 
     Parameters
@@ -108,16 +114,6 @@ class MultivariateNormal(Distribution):
 
     @property
     @override
-    def mean(self) -> Any:
-        return self.loc
-
-    @property
-    @override
-    def mode(self) -> Any:
-        return self.loc
-
-    @property
-    @override
     def variance(self) -> Any:
         return xp.sum(self._unbroadcasted_scale_tril**2, axis=-1)
 
@@ -150,7 +146,7 @@ def _lower_of_precision(precision: Any) -> Any:
     return TRANSLATIONS["linalg.solve_triangular"](upper, unit, upper=False)
 
 
-class LowRankMultivariateNormal(Distribution):
+class LowRankMultivariateNormal(CentredDistribution):
     """The normal distribution of vectors whose covariance is a matrix of low rank and a diagonal.
 
     Parameters
@@ -187,16 +183,6 @@ class LowRankMultivariateNormal(Distribution):
         self.loc, self.cov_diag = xp.broadcast_to(loc, (*shape, n)), xp.broadcast_to(diagonal, (*shape, n))
         self.cov_factor = xp.broadcast_to(factor, (*shape, *factor.shape[-2:]))
         super().__init__(shape, (n,), validate_args)
-
-    @property
-    @override
-    def mean(self) -> Any:
-        return self.loc
-
-    @property
-    @override
-    def mode(self) -> Any:
-        return self.loc
 
     @property
     @override
