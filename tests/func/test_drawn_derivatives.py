@@ -21,10 +21,11 @@ from dispatchkit.protocol.kinds import kinds
 from tests.declared import OPERATIONS, marks_of
 from tests.func.problems import COMPOSED, Problem, composed, directional, problem, twice
 from tests.func.variations import Variation, takes_floats, variations, varied
+from tests.turns import LONG
 
-# Each example is four checks or so; a third of the profile's number covers the few lengths there are.
+# Each example is four checks or so, of the few lengths there are; the stated calls are tested elsewhere.
 EXAMPLES = settings(
-    max_examples=max(4, settings().max_examples // 3),
+    max_examples=settings().max_examples // 3 if LONG else 4,
     suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow],
 )
 # Derivatives larger than this come from near a pole or a singular matrix, where differences tell nothing.

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import re
 import sys
 from collections.abc import Iterator
@@ -16,6 +15,7 @@ import dispatchkit as dk
 from dispatchkit.__main__ import main
 from dispatchkit.protocol.instance import tensor_protocol
 from dispatchkit.report.package_check import CHECKS, check_package, load_package
+from tests.turns import LONG
 
 TYPES = """
 import dispatchkit as dk
@@ -335,7 +335,7 @@ def test_the_rules_that_ship_answer_both_orders_of_arguments() -> None:
     assert quotients.startswith("(SparseTensor, Tensor) is answered by SparseTensor (a rule)")
 
 
-@pytest.mark.skipif(os.environ.get("HYPOTHESIS_PROFILE") != "long", reason="two minutes; `nox -s long` runs it")
+@pytest.mark.skipif(not LONG, reason="two minutes; `nox -s long` runs it")
 def test_the_types_that_ship_pass() -> None:
     report, _ = check_package(load_package("dispatchkit.types", tensor_protocol))
     assert {check: texts for check, texts in report.findings.items() if texts} == {}

@@ -3,17 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any
 
 import pytest
 
 import dispatchkit as dk
 from tests.report.agreement import agreement, calls, cases, declared, page, shipped
 from tests.report.answering import Dense, register
+from tests.turns import LONG, some_of
 
 CASES = cases()
+# Each type is tried with one of so many parts of the operations, another one than the type before it, in a quick run.
+PARTS = 3
 # The largest share of calls, in per cent, of which the prediction may say that they depend on values.
-DEPENDING = {"ScalarTensor": 28, "mode that may decline": 100}
+# ScalarTensor has 28 over all operations, and 24 to 31 over one part of them.
+DEPENDING = {"ScalarTensor": 28 if LONG else 31, "mode that may decline": 100}
 
 
 @pytest.fixture(autouse=True)
@@ -23,11 +26,12 @@ def rules() -> Iterator[None]:
         yield
 
 
-@pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
-def test_predictions_agree_with_records(case: Any) -> None:
-    found = agreement(case, shipped())
+@pytest.mark.parametrize("place", range(len(CASES)), ids=lambda place: CASES[place].name)
+def test_predictions_agree_with_records(place: int) -> None:
+    case = CASES[place]
+    found = agreement(case, some_of(shipped(), PARTS, place))
     assert found.wrong == []
-    assert found.calls.total() > 2000
+    assert found.calls.total() > (2000 if LONG else 500)
     assert 100 * found.depend.total() <= DEPENDING.get(case.name, 5) * found.calls.total()
 
 

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import os
 from typing import Any
 
 import pytest
 
 import dispatchkit as dk
 from tests.report.shipped import measure, measured_types, samples
+from tests.turns import some_of
 
 FAULTS = ("refused", "plain result", "raises", "wrong type", "wrong dtype", "wrong gradient", "wrong value")
 # What refuses calls by design, such as a dense form; their own tests hold them to the conformance suite.
@@ -16,7 +16,7 @@ REFUSING = {dk.types.MaskedTensor, dk.types.NamedTensor, dk.types.QuantityTensor
 TYPES = measured_types()
 # Each type is measured with one of so many parts of the functions, another one than the type before it; all parts
 # together by `nox -s long`, and where `nox -s docs` compares the page. The conformance suite of each type calls all.
-PARTS = 1 if os.environ.get("HYPOTHESIS_PROFILE") == "long" else 3
+PARTS = 3
 
 
 @pytest.mark.parametrize("place", range(len(TYPES)), ids=lambda place: TYPES[place].__name__)
@@ -25,7 +25,7 @@ def test_measuring_a_shipped_type_shows_no_fault(place: int, monkeypatch: pytest
     listed = dk.tensor_protocol.operations
     # Not what other tests have made overridable.
     names = [name for name, one in listed.items() if one.namespace.partition(".")[0] == "dispatchkit"]
-    part = {name: listed[name] for name in names[place % PARTS :: PARTS]}
+    part = {name: listed[name] for name in some_of(names, PARTS, place)}
     monkeypatch.setattr(listed, "_listed", part)
     report = measure(TYPES[place])
     assert len(report.rows) == len(part) > 90

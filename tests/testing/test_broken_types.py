@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from typing import Any
 
 import pytest
@@ -12,8 +11,8 @@ from dispatchkit.testing import CHECKS, ConformanceError, check_type
 from tests.testing.broken import FAULTS, Box
 from tests.testing.faults.further import FURTHER
 from tests.testing.faults.planted import PLANTED
+from tests.turns import LONG
 
-LONG = os.environ.get("HYPOTHESIS_PROFILE") == "long"
 # What the broken types get wrong, and some that they get right.
 OPERATIONS = (dk.exp, dk.sum, dk.var, dk.add, dk.subtract, dk.multiply, dk.negative, dk.equal, dk.concat)
 

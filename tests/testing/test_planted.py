@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from pathlib import Path
 from typing import Any
 
@@ -10,9 +9,9 @@ import pytest
 
 from dispatchkit.testing import CHECKS
 from tests.testing.planting import NAMES, Fault, check, faults, module_of, operation_of, own_operations, planted
+from tests.turns import some_of
 
 PAGE = Path(__file__).parents[2] / "docs" / "testing-types.md"
-LONG = os.environ.get("HYPOTHESIS_PROFILE") == "long"  # all faults; otherwise every fourth
 # The checks of single calls; the others are made where these find nothing.
 SINGLE = [name for name in CHECKS if name not in ("programs", "threads", "asyncio", "second", "forward", "vmap")]
 
@@ -30,7 +29,7 @@ def test_a_right_type_gives_no_alarm(name: str) -> None:
     assert check(module, operations=own_operations(cls), skip=(), checks=SINGLE).failures == ()
 
 
-@pytest.mark.parametrize("fault", faults() if LONG else faults()[::4], ids=lambda fault: fault.name)
+@pytest.mark.parametrize("fault", some_of(faults(), 4), ids=lambda fault: fault.name)
 def test_a_planted_fault_is_found(fault: Fault) -> None:
     with planted(fault) as module:
         chosen = [operation for operation in [operation_of(fault)] if operation is not None]

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterator
 from contextlib import nullcontext
 from typing import Any
@@ -16,13 +15,13 @@ from dispatchkit.testing.programs import ProgramCall
 from tests.testing.faults import six
 from tests.testing.faults.correct import Diag
 from tests.testing.faults.six import FAULTS, Bits, Hankel, Interval, Logs, Money
+from tests.turns import LONG, some_of
 
 # The checks of single calls.
 SINGLE = ("raises", "container", "shape", "value", "dtype", "mutation", "metadata", "companions")
 # A rule with a fault takes the place of a right one.
 pytestmark = pytest.mark.filterwarnings("ignore::dispatchkit.errors.ReplacementWarning")
 
-LONG = os.environ.get("HYPOTHESIS_PROFILE") == "long"  # all faults; otherwise a third of them
 SAMPLES: dict[type, list[Any]] = {
     Hankel: [Hankel([1.0, 2.0, 3.0, 4.0, 6.0]), Hankel([0.5, 0.0, 2.0])],
     Bits: [Bits.pack([True, False, True, True, True]), Bits.pack([False] * 5)],
@@ -69,7 +68,7 @@ def test_a_right_type_gives_no_alarm(cls: type) -> None:
     assert result.tried["programs"] > 50
 
 
-@pytest.mark.parametrize("name", FAULTS if LONG else list(FAULTS)[::3])
+@pytest.mark.parametrize("name", some_of(FAULTS, 3))
 def test_a_planted_fault_is_found_and_its_rule_is_named(name: str) -> None:
     cls, register = FAULTS[name]
     register()
