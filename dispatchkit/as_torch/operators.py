@@ -10,6 +10,7 @@ import numpy as np
 
 from dispatchkit.as_torch.calling.promotion import CATEGORIES, of_number
 from dispatchkit.as_torch.calling.raised import as_raised_by_pytorch
+from dispatchkit.backends.arrays import dtype_name, numpy_dtype
 from dispatchkit.declare.inplace import change_by
 from dispatchkit.declare.namespace import tensor_namespace as xp
 from dispatchkit.graph.storage import Storage
@@ -229,7 +230,7 @@ def in_place(cls: Any, name: str, function: Call, plain: Call | None) -> Call:
                 return plain(self, *args)
             if check is not None:
                 check(f"{name}_", (self, *args), kwargs)
-            if str(kwargs.get("dtype") or self.dtype) != str(self.dtype):
+            if dtype_name(kwargs.get("dtype") or self.dtype) != dtype_name(self.dtype):
                 raise RuntimeError(
                     f"Bad in-place call: input tensor dtype {self.dtype} and output tensor dtype {kwargs['dtype']} "
                     f"should match"
@@ -292,7 +293,7 @@ def in_dtype(name: str, x: Any, y: Any) -> Any:
     if not isinstance(y, Storage):
         return y
     result: Any = y
-    own, found = np.dtype(str(x.dtype)), np.dtype(str(result.dtype))
+    own, found = numpy_dtype(x.dtype), numpy_dtype(result.dtype)
     if own == found:
         return y
     if name in OF_OWN_DTYPE:

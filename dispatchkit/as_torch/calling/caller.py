@@ -36,6 +36,7 @@ from dispatchkit.as_torch.calling.refused import RefusedDtypes
 from dispatchkit.as_torch.calling.results import named
 from dispatchkit.as_torch.calling.sequences import check_several
 from dispatchkit.as_torch.calling.signatures import NAMES, check_types, signatures_of
+from dispatchkit.backends.arrays import dtype_name
 from dispatchkit.declare.namespace import tensor_namespace as xp
 from dispatchkit.graph.storage import Storage
 from dispatchkit.tree import map_leaves, sequence_items
@@ -314,7 +315,7 @@ class FunctionCaller:
         RuntimeError : for dtypes that PyTorch does not take
         """
         if refused is not None:
-            found = NAMES.get(str(refused.dtype), str(refused.dtype))
+            found = NAMES.get(dtype_name(refused.dtype), dtype_name(refused.dtype))
             raise NotImplementedError(f'"{self.path.rpartition(".")[2]}" not implemented for {found!r}')
         return not self.dtypes or self.dtypes.check(given)
 
@@ -347,7 +348,7 @@ class FunctionCaller:
         kinds += ["bifc"[PLAIN.index(type(x))] for x in numbers if type(x) in PLAIN]
         together = max(kinds, key="buifc".index, default="")
         x = next(iter(arrays.values()))
-        if together in self.refused and not self.dtypes.is_exempt(given, str(x.dtype)):
+        if together in self.refused and not self.dtypes.is_exempt(given, dtype_name(x.dtype)):
             return x
         if together == "u" and self.path in table.SUMS:
             given |= {name: xp.astype(x, xp.int64) for name, x in arrays.items()}

@@ -11,6 +11,8 @@ from dispatchkit.as_torch.calling.checks import Given, dtype_name, kind_of, look
 from dispatchkit.as_torch.calling.promotion import promote_types
 from dispatchkit.as_torch.calling.signatures import NAMES
 from dispatchkit.as_torch.table import is_array
+from dispatchkit.backends.arrays import dtype_name as numpy_name
+from dispatchkit.backends.arrays import numpy_dtype
 
 
 @look_of("tensordot")
@@ -35,7 +37,7 @@ def dtype_of_norm(given: Given) -> None:
         raise RuntimeError("linalg.vector_norm: Expected a non-complex scalar as the order of norm.")
     if given.get("dtype") is None:
         return
-    own, asked = np.dtype(str(x.dtype)), np.dtype(str(given["dtype"]))
+    own, asked = numpy_dtype(x.dtype), numpy_dtype(given["dtype"])
     found = NAMES.get(str(asked), str(asked))
     if asked.kind not in "fc":
         raise RuntimeError(f"linalg.vector_norm: dtype should be floating point or complex, but got {found}")
@@ -120,7 +122,7 @@ def axes_of_cross(given: Given) -> None:
 @look_of("lu_solve", "linalg.lu_solve", "lu_unpack")
 def dtype_of_pivots(given: Given) -> None:
     pivots: Any = given.get("pivots", given.get("LU_pivots"))
-    if given.get("unpack_pivots", True) and is_array(pivots) and str(pivots.dtype) != "int32":
+    if given.get("unpack_pivots", True) and is_array(pivots) and numpy_name(pivots.dtype) != "int32":
         raise RuntimeError(f"pivots should be a Tensor of scalar type torch.int32, found {_name(pivots)}")
 
 

@@ -16,6 +16,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from dispatchkit.as_torch.table import SYNONYMS, is_array
+from dispatchkit.backends.arrays import numpy_dtype
 
 __all__ = ["Argument", "Signatures", "check_types", "signatures_of"]
 
@@ -335,7 +336,7 @@ def _is_of(path: str, argument: Argument, value: Any) -> bool:
     single = is_array(value) and value.ndim == 0
     if kind == "int":
         if single:
-            return bool(np.dtype(str(value.dtype)).kind in "iu")
+            return bool(numpy_dtype(value.dtype).kind in "iu")
         return hasattr(value, "__index__") and not isinstance(value, (bool, np.bool_)) and not is_array(value)
     if kind == "Scalar":
         return single or (isinstance(value, Number) and not is_array(value))

@@ -10,6 +10,8 @@ import numpy as np
 
 from dispatchkit import optim, random
 from dispatchkit.as_torch import distributions, stacked, utilities
+from dispatchkit.as_torch.attributes import dtypes
+from dispatchkit.as_torch.attributes.shapes import Shape
 from dispatchkit.as_torch.distributions import tools
 from dispatchkit.as_torch.entering.at_the_top import changing_functions, functions_at_the_top, method_functions
 from dispatchkit.as_torch.entering.entered import extend_module, of_module
@@ -27,7 +29,6 @@ from dispatchkit.as_torch.matrices import coordinates
 from dispatchkit.as_torch.matrices.optimizers import Adafactor, Muon, SparseAdam
 from dispatchkit.as_torch.methods.further_methods import give_further_methods
 from dispatchkit.as_torch.methods.reshaped import give_shapes_in_place
-from dispatchkit.as_torch.shapes import Shape
 from dispatchkit.as_torch.spelling import FUNCTIONS, HOME, Module, enter_module, spelling_results
 from dispatchkit.nn import utils
 
@@ -189,14 +190,14 @@ def _enter_machine() -> None:
     of_threads |= {"get_num_interop_threads": machine.one, "set_num_interop_threads": machine.nothing}
     generators = ("initial_seed", "seed", "get_rng_state", "set_rng_state")
     of_random = {name: getattr(machine, name) for name in generators}
-    others = ("get_default_device", "set_default_device", "set_default_tensor_type")
+    others = ("get_default_device", "get_default_dtype", "set_default_device", "set_default_tensor_type")
     names = {**machine.TYPES, **of_threads, **of_random, **{name: getattr(machine, name) for name in others}}
     silent = ("set_float32_matmul_precision", "use_deterministic_algorithms", "set_flush_denormal")
     names |= dict.fromkeys(silent, machine.nothing)
     modes = ("are_deterministic_algorithms_enabled", "is_deterministic_algorithms_warn_only_enabled")
     names |= dict.fromkeys((*modes, "is_inference_mode_enabled"), machine.no)
     names |= {"get_float32_matmul_precision": machine.highest, "default_generator": random.default_generator}
-    names |= {"half": np.dtype("float16"), "bfloat16": limits.bfloat16}
+    names |= {"half": dtypes.dtype("float16"), "bfloat16": dtypes.bfloat16}
     extend_module(
         "",
         {
@@ -209,7 +210,7 @@ def _enter_machine() -> None:
             "Size": Shape,
             "layout": str,
             "memory_format": str,
-            "dtype": np.dtype,
+            "dtype": dtypes.dtype,
         },
     )
     vars(sys.modules[HOME])["__version__"] = limits.VERSION

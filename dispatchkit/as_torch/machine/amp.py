@@ -6,6 +6,7 @@ import functools
 from collections.abc import Callable
 from typing import Any
 
+from dispatchkit.as_torch.attributes.dtypes import spelled_dtype
 from dispatchkit.declare.namespace import tensor_namespace as xp
 from dispatchkit.graph.recording import no_grad
 
@@ -300,7 +301,7 @@ def is_autocast_available(device_type: str) -> bool:
 
 def get_autocast_dtype(device_type: str) -> Any:
     """Return the dtype in which blocks of `autocast` compute, the default one."""
-    return xp.get_default_dtype()
+    return spelled_dtype(xp.get_default_dtype())
 
 
 # What is asked about `autocast` at the top of PyTorch.

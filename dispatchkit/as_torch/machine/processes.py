@@ -14,6 +14,7 @@ import numpy as np
 from dispatchkit import data
 from dispatchkit.as_torch.files import serialization
 from dispatchkit.as_torch.machine import settings
+from dispatchkit.backends.arrays import dtype_name
 from dispatchkit.graph.storage import Storage
 from dispatchkit.marks import override
 
@@ -136,7 +137,7 @@ def assert_close(
         text = f"The values for attribute 'dtype' do not match: {found.dtype} != {wanted.dtype}."
     else:
         if rtol is None or atol is None:
-            known = [TOLERANCES.get(str(x.dtype), (0.0, 0.0)) for x in (found, wanted)]
+            known = [TOLERANCES.get(dtype_name(x.dtype), (0.0, 0.0)) for x in (found, wanted)]
             rtol, atol = (max(both) for both in zip(*known, strict=True))
         close = np.isclose(found, wanted, rtol, atol, equal_nan)
         if not close.all():

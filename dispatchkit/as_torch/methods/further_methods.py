@@ -13,6 +13,7 @@ from dispatchkit import random
 from dispatchkit.as_torch.spelling import Tensor
 from dispatchkit.as_torch.strided import memory_of
 from dispatchkit.as_torch.table import is_array
+from dispatchkit.backends.arrays import numpy_dtype
 from dispatchkit.declare.namespace import tensor_namespace as xp
 
 
@@ -32,7 +33,7 @@ def drawing(
     def method(self: Any, *args: Any, generator: Any = None, **kwargs: Any) -> Any:
         if not self.numel() and not of_nothing:
             return self
-        if np.dtype(str(self.dtype)).kind not in kinds:
+        if numpy_dtype(self.dtype).kind not in kinds:
             raise NotImplementedError(f"elements of the dtype {self.dtype} are not drawn from this distribution")
         return self.copy_(formula(draw(shape=self.shape, generator=generator), *args, **kwargs))
 
