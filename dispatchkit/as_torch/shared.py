@@ -140,6 +140,13 @@ def in_shape(input: Any, shape: Any) -> Any:
     return input.view(shape)
 
 
+def lapack_size(x: Any) -> Any:
+    """Return how large elements are as LAPACK compares them: of complex ones the parts are added."""
+    if xp.isdtype(x.dtype, "complex floating"):
+        return xp.abs(xp.real(x)) + xp.abs(xp.imag(x))
+    return xp.abs(x)
+
+
 def copying(function: Function) -> Function:
     """Return a function whose results have memory of their own."""
     signature = inspect.signature(function)

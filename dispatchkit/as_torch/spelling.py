@@ -16,11 +16,13 @@ import numpy as np
 
 from dispatchkit import autograd, data, fft, func, linalg, nn, optim, random, special
 from dispatchkit.as_torch import (  # noqa: F401  # they enter functions
+    attention,
     factors,
     formulas,
     functional,
     further_functions,
     further_networks,
+    indefinite,
     integers,
     networks,
     places,

@@ -120,6 +120,10 @@ WHOLE: Calls = [lambda f, x: f((x > 0) * 4 + 2, (x > -1) * 6)]
 POOLED: Calls = [lambda f, x: f(x[None], 2), lambda f, x: f(x, 2, stride=1, padding=1), lambda f, x: f(x, (2,), 1)]
 EXTREMES: Calls = [lambda f, x: f(x, 0), lambda f, x: f(x * 0, dim=-1), lambda f, x: f(torch.stack([x, -x]), 1)]
 MIDDLE: Calls = [lambda f, x: f(x), lambda f, x: f(x[:2], 0), lambda f, x: f(x, dim=1, keepdim=True)]
+INDEFINITE: Calls = [
+    *(lambda f, x: f(x), lambda f, x: f(torch.stack([x - SQUARE, -x]))),
+    lambda f, x: f(x * (2 + 1j), hermitian=True),
+]
 FACTORED: Calls = [lambda f, x: f(x), lambda f, x: f(x[:2]), lambda f, x: f(torch.stack([x.T[:, 1:], -x[:, :2]]))]
 LOGITS: Calls = [lambda f, x: f(x * 0.2 + 0.4), lambda f, x: f(x, 0.25), lambda f, x: f(x[0], eps=0.125)]
 GAMMAS: Calls = [lambda f, x: f(x + 4, 1), lambda f, x: f(x + 4, p=3)]
@@ -199,6 +203,11 @@ CALLS: dict[str, Calls] = {
         lambda f, x: f(x, CLASSES.int() * 0 + 3, B=SQUARE, adjoint=True),
     ],
     **dict.fromkeys(("linalg.lu", "linalg.lu_factor", "linalg.lu_factor_ex"), FACTORED),
+    **dict.fromkeys(("linalg.ldl_factor", "linalg.ldl_factor_ex"), INDEFINITE),
+    "linalg.ldl_solve": [
+        lambda f, x: f(SQUARE, CLASSES.int() * 0 + 3, x),
+        lambda f, x: f(SQUARE, torch.tensor([-3, -3, 3]).int(), x[:, :1], hermitian=True),
+    ],
     "svd_lowrank": [lambda f, x: f(x, 3)[1], lambda f, x: f(x, q=3, M=x[:1])[1]],
     "pca_lowrank": [lambda f, x: f(x, 3)[1], lambda f, x: f(x, q=3, center=False)[1]],
     "linalg.lstsq": [
@@ -481,6 +490,17 @@ CALLS: dict[str, Calls] = {
     "nn.functional.linear": [lambda f, x: f(SQUARE, x), lambda f, x: f(x, SQUARE, bias=x[0])],
     "nn.functional.max_pool3d": [lambda f, x: f(image(x), (1, 2, 2), stride=1)],
     "nn.functional.max_pool2d": [lambda f, x: f(image(x), 2), lambda f, x: f(image(x), 2, stride=1)],
+    "nn.functional.multi_head_attention_forward": [
+        lambda f, x: f(
+            *(x[:, None], SQUARE[:, None], x[:, None], 3, 1, x.repeat(3, 1), x.reshape(-1)),
+            *(None, None, False, 0.0, SQUARE, x[0]),
+        ),
+        lambda f, x: f(
+            *(x, x, x, 3, 3, SQUARE.repeat(3, 1), None, SQUARE[:1, None], x[:1, None], True, 0.0, SQUARE, None),
+            attn_mask=SQUARE > 1,
+            average_attn_weights=False,
+        ),
+    ],
     "nn.functional.normalize": [lambda f, x: f(x), lambda f, x: f(x, 1.0, 0), lambda f, x: f(x, p=3.0, dim=-1)],
     "nn.functional.prelu": [lambda f, x: f(x, x[0, :1])],
     "nn.functional.scaled_dot_product_attention": [
@@ -651,7 +671,7 @@ def test_refusals_of_operators_are_no_type_errors_that_pytorch_swallows() -> Non
         "'torch.matrix_exp' on [Bare]: no operation has its meaning, and Bare does not declare fallback.dense"
     )
     with pytest.raises(dk.TorchCallError, match=r"MetadataTensor does not declare fallback\.dense"):
-        torch.linalg.ldl_factor(MetadataTensor([[1.0]], {"unit": "m"}))
+        torch.geqrf(MetadataTensor([[1.0]], {"unit": "m"}))
 
 
 def test_an_error_of_a_rule_comes_out_of_an_operator_as_what_it_is() -> None:

@@ -139,6 +139,26 @@ def range_of_pivots(given: Given) -> None:
         )
 
 
+@look_of("linalg.ldl_solve")
+def parts_of_indefinite_factors(given: Given) -> None:
+    LD, pivots, B = given["LD"], given["pivots"], given["B"]
+    if LD.shape[-2] != LD.shape[-1]:
+        raise RuntimeError(f"linalg.ldl_solve: LD must be batches of square matrices, found shape {[*LD.shape]}")
+    if LD.shape[-1] != B.shape[-2]:
+        n, rows, columns = LD.shape[-1], *B.shape[-2:]
+        raise RuntimeError(
+            f"Incompatible matrix sizes for linalg.ldl_solve: each A matrix is {n} by {n} but each b matrix is {rows} "
+            f"by {columns}"
+        )
+    if tuple(pivots.shape) != tuple(LD.shape[:-1]):
+        raise RuntimeError(
+            f"linalg.ldl_solve: Expected LD.shape[:-1] and pivots.shape to be the same, but got pivots with shape "
+            f"{[*pivots.shape]} instead"
+        )
+    if kind_of(pivots) not in "iu":
+        raise RuntimeError(f"linalg.ldl_solve: Expected pivots to be integers. Got {dtype_name(pivots)}")
+
+
 @look_of("linalg.matrix_rank", "linalg.pinv")
 def real_tolerances(given: Given) -> None:
     for name in ("atol", "rtol", "tol"):
