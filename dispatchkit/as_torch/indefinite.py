@@ -97,10 +97,10 @@ def linalg_ldl_factor_ex(A, *, hermitian=False, check_errors=False):
             f"linalg.ldl_factor_ex: A must be batches of square matrices, but they are {A.shape[-2]} by {n} matrices"
         )
     parts = [_factored(matrix, hermitian) for matrix in xp.reshape(A, (math.prod(lead), n, n))]
+    # One matrix more, so that there is one to stack.
     LD = xp.reshape(xp.stack([A.new_zeros(n, n), *(part[0] for part in parts)])[1:], A.shape)
-    pivots, info = (
-        np.reshape([part[place] for part in parts], (*lead, *shape)) for place, shape in ((1, (n,)), (2, ()))
-    )
+    pivots = np.reshape([part[1] for part in parts], (*lead, n))
+    info = np.reshape([part[2] for part in parts], lead)
     if check_errors and info.any():
         raise np.linalg.LinAlgError(f"linalg.ldl_factor: a pivot is 0, by which ldl_solve would divide, info is {info}")
     return LD, xp.asarray(pivots, dtype=xp.int32), xp.asarray(info, dtype=xp.int32)
