@@ -19,7 +19,7 @@ def test_factors_and_pivots_are_those_of_lapack() -> None:
     LD, pivots = torch.linalg.ldl_factor(SADDLE)
     assert pivots.tolist() == [-2, -2, 3]
     assert pivots.dtype is torch.int32
-    np.testing.assert_allclose(LD, [[0, 0, 0], [2, 0, 0], [1.5, 0.5, -4]], rtol=1e-12, atol=1e-12)
+    np.testing.assert_allclose(LD.numpy(), np.array([[0, 0, 0], [2, 0, 0], [1.5, 0.5, -4]]), rtol=1e-12, atol=1e-12)
 
 
 @pytest.mark.parametrize("hermitian", [False, True])

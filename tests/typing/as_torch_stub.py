@@ -118,7 +118,7 @@ OTHER_RESULTS = {
     **dict.fromkeys(("kthvalue", "mode", "sort", "topk", "lu", "lu_unpack", "svd", "triangular_solve"), "Any"),
     **dict.fromkeys(("pca_lowrank", "svd_lowrank", "slogdet", "frexp"), "Any"),
     **dict.fromkeys(("cholesky_ex", "eig", "eigh", "inv_ex", "lstsq", "lu_factor", "lu_factor_ex", "qr"), "Any"),
-    "solve_ex": "Any",
+    **dict.fromkeys(("solve_ex", "ldl_factor", "ldl_factor_ex", "multi_head_attention_forward"), "Any"),
     **dict.fromkeys(("max_pool1d", "max_pool2d", "max_pool3d", "adaptive_max_pool1d", "adaptive_max_pool2d"), "Any"),
     **dict.fromkeys(("adaptive_max_pool3d", "fractional_max_pool2d", "fractional_max_pool3d"), "Any"),
 }
@@ -236,6 +236,8 @@ def _methods() -> str:
         elif isinstance(value, property) and f"def {name}(" not in TENSOR:
             result = "builtins.bool" if name.startswith("is_") else "Tensor"
             text += f"    @property\n    def {name}(self) -> {result}: ...\n"
+            if value.fset is not None:
+                text += f"    @{name}.setter\n    def {name}(self, value: Any) -> None: ...\n"
         elif isinstance(value, FunctionType) and not name.startswith("_"):
             result = "Tensor" if name.endswith("_") else "Any"
             text += f"    def {name}(self, *args: Any, **kwargs: Any) -> {result}: ...\n"

@@ -19,7 +19,7 @@ from dispatchkit.autograd import detect_anomaly as detect_anomaly
 from dispatchkit.autograd import gradcheck as gradcheck
 from dispatchkit.autograd import gradgradcheck as gradgradcheck
 from dispatchkit.autograd import set_detect_anomaly as set_detect_anomaly
-from typing import Any
+from typing import Any, overload
 import dispatchkit.autograd
 
 class Function(dispatchkit.autograd.Function): ...
@@ -27,5 +27,10 @@ class Function(dispatchkit.autograd.Function): ...
 Variable: Any
 
 grad: Any
+
+@overload
+def inference_mode(mode: F) -> F: ...
+@overload
+def inference_mode(mode: builtins.bool = ...) -> Block: ...
 
 set_multithreading_enabled: Any

@@ -7,6 +7,11 @@ Written by ``nox -s generated`` from the table; do not edit.
 from dispatchkit import enable_grad as enable_grad
 from dispatchkit import no_grad as no_grad
 from dispatchkit import set_grad_enabled as set_grad_enabled
-from typing import Any
+from typing import Any, overload
+
+@overload
+def inference_mode(mode: F) -> F: ...
+@overload
+def inference_mode(mode: builtins.bool = ...) -> Block: ...
 
 set_multithreading_enabled: Any
