@@ -49,7 +49,8 @@ def multi_head_attention_forward(
     biases = (None, None, None)
     if in_proj_bias is not None:
         biases = xp.split(in_proj_bias, 3, axis=0)
-    q, k, v = map(functional.linear, (query, key, value), weights, biases)
+    parts = zip((query, key, value), weights, biases, strict=True)
+    q, k, v = (functional.linear(x, weight, bias) for x, weight, bias in parts)
     if bias_k is not None:
         k, v = (_with_row(x, bias) for x, bias in ((k, bias_k), (v, bias_v)))
     count = query.shape[1]

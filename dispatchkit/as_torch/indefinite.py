@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from typing import Any
 
 import numpy as np
 
@@ -53,7 +54,9 @@ def _factored(matrix, hermitian):
     """Return both factors of one matrix in one, the rows swapped, and the number of the first pivot that is 0."""
     n = matrix.shape[-1]
     rest = xp.tril(matrix) + _transposed(xp.tril(matrix, k=-1), hermitian)
-    columns, pivots, info = [], [], 0
+    columns: list[Any] = []
+    pivots: list[int] = []
+    info = 0
     while len(pivots) < n:
         start = len(pivots)
         width, row = _choice(rest)

@@ -181,6 +181,8 @@ def _member(path: str, name: str, value: Any, lines: set[str]) -> str:
         return _layer(name, value) if issubclass(value, dk.nn.Module) else _derived(name, value)
     elif isinstance(value, (type, FunctionType)) and source in PUBLIC:
         lines.add(f"from {source} import {value.__name__} as {name}")
+    elif name == "inference_mode" and path:
+        lines.add(f"from {HOME} import {name} as {name}")
     elif name == "inference_mode":
         return INFERENCE_MODE
     elif isinstance(value, FunctionType) and source == spelling.__name__:

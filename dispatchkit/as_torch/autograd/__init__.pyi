@@ -7,6 +7,7 @@ Written by ``nox -s generated`` from the table; do not edit.
 from dispatchkit import enable_grad as enable_grad
 from dispatchkit import no_grad as no_grad
 from dispatchkit import set_grad_enabled as set_grad_enabled
+from dispatchkit.as_torch import inference_mode as inference_mode
 from dispatchkit.as_torch.autograd import anomaly_mode as anomaly_mode
 from dispatchkit.as_torch.autograd import forward_ad as forward_ad
 from dispatchkit.as_torch.autograd import function as function
@@ -19,7 +20,7 @@ from dispatchkit.autograd import detect_anomaly as detect_anomaly
 from dispatchkit.autograd import gradcheck as gradcheck
 from dispatchkit.autograd import gradgradcheck as gradgradcheck
 from dispatchkit.autograd import set_detect_anomaly as set_detect_anomaly
-from typing import Any, overload
+from typing import Any
 import dispatchkit.autograd
 
 class Function(dispatchkit.autograd.Function): ...
@@ -27,10 +28,5 @@ class Function(dispatchkit.autograd.Function): ...
 Variable: Any
 
 grad: Any
-
-@overload
-def inference_mode(mode: F) -> F: ...
-@overload
-def inference_mode(mode: builtins.bool = ...) -> Block: ...
 
 set_multithreading_enabled: Any

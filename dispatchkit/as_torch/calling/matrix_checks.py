@@ -141,11 +141,13 @@ def range_of_pivots(given: Given) -> None:
 
 @look_of("linalg.ldl_solve")
 def parts_of_indefinite_factors(given: Given) -> None:
-    LD, pivots, B = given["LD"], given["pivots"], given["B"]
+    LD: Any = given["LD"]
+    pivots: Any = given["pivots"]
+    B: Any = given["B"]
     if LD.shape[-2] != LD.shape[-1]:
         raise RuntimeError(f"linalg.ldl_solve: LD must be batches of square matrices, found shape {[*LD.shape]}")
     if LD.shape[-1] != B.shape[-2]:
-        n, rows, columns = LD.shape[-1], *B.shape[-2:]
+        n, (rows, columns) = LD.shape[-1], B.shape[-2:]
         raise RuntimeError(
             f"Incompatible matrix sizes for linalg.ldl_solve: each A matrix is {n} by {n} but each b matrix is {rows} "
             f"by {columns}"

@@ -77,7 +77,7 @@ class Wishart(OfCovariance):
         self._unbroadcasted_scale_tril = LOWER[name](self.__dict__[name])
 
     @property
-    def arg_constraints(self) -> Any:  # type: ignore[override]  # that of `df` depends on the matrices
+    def arg_constraints(self) -> Any:
         """The sets that the parameters belong to."""
         return {
             "covariance_matrix": constraints.positive_definite,
