@@ -46,6 +46,7 @@ class dtype(metaclass=KindOfDtypes):  # noqa: N801  # PyTorch's name
     Examples
     --------
     >>> import dispatchkit.as_torch as torch
+    >>> import numpy as np
     >>> torch.float32.is_floating_point, torch.complex64.to_real()
     (True, torch.float32)
     >>> torch.ones(2).dtype == np.float64

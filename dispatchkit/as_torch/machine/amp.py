@@ -33,7 +33,7 @@ class autocast:  # noqa: N801  # PyTorch's name
     >>> with torch.autocast("cuda", dtype=torch.float32):
     ...     y = torch.ones(2, 2) @ torch.ones(2, 2)
     >>> y.dtype
-    dtype('float64')
+    torch.float64
     """
 
     def __init__(
