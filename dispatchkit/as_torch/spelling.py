@@ -32,7 +32,7 @@ from dispatchkit.as_torch import (  # noqa: F401  # they enter functions
     table,
 )
 from dispatchkit.as_torch.attributes.devices import device
-from dispatchkit.as_torch.attributes.dtypes import dtype_of_array, spelled_dtype
+from dispatchkit.as_torch.attributes.dtypes import dtype_of_array, plain_dtype, spelled_dtype
 from dispatchkit.as_torch.attributes.shapes import Shape, Size
 from dispatchkit.as_torch.calling.allowed import allowed_names
 from dispatchkit.as_torch.calling.arguments import ARGUMENTS_OF, parameters_of, shown_as_named
@@ -245,7 +245,7 @@ class Tensor(PlainTensor):
         """
         if dtype is None:
             return f"torch.{table.CLASSES[dtype_name(self.dtype)]}"
-        dtype = getattr(dtype, "of_dtype", dtype)
+        dtype = getattr(plain_dtype(dtype), "of_dtype", dtype)
         if isinstance(dtype, str):
             dtype = CLASSES.get(dtype.removeprefix("torch."), dtype)
         return self.to(dtype)
@@ -263,7 +263,9 @@ class Tensor(PlainTensor):
         flags = [value for value in args if isinstance(value, bool)]
         if len(flags) > 1:
             options["copy"] = flags[1]
-        return super().to(*(value for value in args if not isinstance(value, bool)), **options)
+        if "dtype" in options:
+            options["dtype"] = plain_dtype(options["dtype"])
+        return super().to(*(plain_dtype(value) for value in args if not isinstance(value, bool)), **options)
 
     @override
     def __tensor_finalize__(self, op: Any, sources: tuple[Any, ...]) -> None:

@@ -10,7 +10,7 @@ import numpy as np
 from dispatchkit.backends.arrays import numpy_dtype
 from dispatchkit.marks import override
 
-__all__ = ["AbsentDtype", "bfloat16", "dtype", "dtype_of_array", "spelled_dtype"]
+__all__ = ["AbsentDtype", "bfloat16", "dtype", "dtype_of_array", "plain_dtype", "spelled_dtype"]
 
 
 class KindOfDtypes(type):
@@ -125,6 +125,13 @@ def spelled_dtype(plain: Any) -> Any:
     found.is_floating_point, found.is_complex = plain.kind == "f", plain.kind == "c"
     found.is_signed = plain.kind in "ifc"
     return found
+
+
+def plain_dtype(value: Any) -> Any:
+    """Return NumPy's dtype for one of this spelling, and anything else as it is."""
+    if type(value) is dtype:
+        return value.dtype
+    return value
 
 
 def dtype_of_array(x: Any) -> Any:

@@ -17,6 +17,7 @@ from typing import Any
 import numpy as np
 
 from dispatchkit.as_torch import table
+from dispatchkit.as_torch.attributes.dtypes import plain_dtype
 from dispatchkit.as_torch.calling import (  # noqa: F401  # they enter what they look at
     index_checks,
     matrix_checks,
@@ -141,6 +142,8 @@ class FunctionCaller:
         RuntimeError : for elements of a kind that PyTorch does not take
         IndexError : for axes that there are not
         """
+        if kwargs and "dtype" in kwargs:
+            kwargs["dtype"] = plain_dtype(kwargs["dtype"])
         if kwargs and kwargs.get("out") is not None and self.signatures.takes_out:
             rest = {name: value for name, value in kwargs.items() if name != "out"}
             self.check_arguments(args, rest)
