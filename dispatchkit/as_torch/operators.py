@@ -44,6 +44,8 @@ ASKING = frozenset({"clamp", "clip"})
 WITH_FACTOR = frozenset({"add", "sub", "subtract"})
 # Methods whose results must be of the dtype of their tensor.
 OF_OWN_DTYPE = frozenset({"abs_", "absolute_", "float_power_"})
+# Of elements whose dtype is not one of NumPy's.
+OTHER = "?"
 OF_ONE = {"neg": "neg", "abs": "abs", "invert": "bitwise_not"}
 
 
@@ -83,9 +85,9 @@ def goes_with(cls: Any, self: Any, other: Any) -> bool:
     kind = type(other)
     if kind is cls:
         dtype = self.array.dtype
-        return dtype is other.array.dtype and dtype.kind == "f"
+        return dtype is other.array.dtype and getattr(dtype, "kind", OTHER) == "f"
     if kind is float or kind is int:
-        return bool(self.array.dtype.kind == "f")
+        return bool(getattr(self.array.dtype, "kind", OTHER) == "f")
     return False
 
 
@@ -105,9 +107,9 @@ def binary(cls: Any, plain: Call, function: Call, kinds: str) -> Call:
             if kind is cls:
                 dtype = self.array.dtype
                 # The same in nearly every program: nothing is to be promoted.
-                if dtype is other.array.dtype and dtype.kind in kinds:
+                if dtype is other.array.dtype and getattr(dtype, "kind", OTHER) in kinds:
                     return plain(self, other)
-            elif kind in PLAIN and kinds and self.array.dtype.kind == "f":
+            elif kind in PLAIN and kinds and getattr(self.array.dtype, "kind", OTHER) == "f":
                 return plain(self, other)
         if isinstance(other, Storage) or type(other) in NUMBERS:
             return function(self, other)
@@ -132,7 +134,7 @@ def reflected(cls: Any, plain: Call, function: Call, kinds: str) -> Call:
         if isinstance(other, Storage):
             return function(other, self)
         if type(other) in NUMBERS:
-            return function(xp.asarray(other, dtype=of_number(self, other)), self)
+            return function(xp.asarray(other, dtype=of_number(self, other), like=self), self)
         if isinstance(other, np.generic):
             return operator(self, other.item())
         return plain(self, other)
@@ -184,7 +186,7 @@ def unary(cls: Any, plain: Call, function: Call) -> Call:
         kinds, refused = "", "fc"
 
     def operator(self: Any, /) -> Any:
-        kind = self.array.dtype.kind if type(self) is cls else ""
+        kind = getattr(self.array.dtype, "kind", OTHER) if type(self) is cls else ""
         if kind and kind in kinds:
             return plain(self)
         if kind and kind in refused:
@@ -279,7 +281,7 @@ def where_asked(name: str, place: int, call: Call) -> Call:
 def are_plain(cls: Any, x: Any, args: tuple[Any, ...]) -> bool:
     """Return whether all arguments go with a floating-point tensor."""
     if not args:
-        return bool(x.array.dtype.kind == "f")
+        return bool(getattr(x.array.dtype, "kind", OTHER) == "f")
     return all(goes_with(cls, x, other) for other in args)
 
 

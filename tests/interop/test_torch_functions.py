@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import functools
 import operator
+import re
 from collections.abc import Callable, Iterator
 from typing import Any
 
@@ -20,6 +22,7 @@ pytest.importorskip("array_api_compat")
 bridge = __import__("dispatchkit.interop.torch", fromlist=["to_torch"])
 names = __import__("dispatchkit.interop.torch.calls", fromlist=["path_of"])
 translations = __import__("dispatchkit.as_torch.table", fromlist=["TRANSLATIONS"])
+spelled: Any = __import__("dispatchkit.as_torch", fromlist=["Tensor"])
 F = torch.nn.functional
 SQUARE = torch.tensor([[2.0, 0.5, -1.0], [0.5, 3.0, 0.75], [-1.0, 0.75, 1.5]], dtype=torch.float64)
 CLASSES = torch.tensor([0, 2, 1])
@@ -573,6 +576,43 @@ def test_values_are_those_of_pytorch(path: str) -> None:
             assert array.dtype == other.dtype
             assert array.shape == other.shape
             torch.testing.assert_close(array, other, rtol=1e-10, atol=1e-12)
+
+
+def test_a_tensor_of_pytorch_itself_is_refused_by_its_whole_name() -> None:
+    cure = "not torch.Tensor; write torch.from_numpy(x.detach().numpy()) for it"
+    with pytest.raises(TypeError, match=re.escape(cure)):
+        spelled.mv(spelled.ones(3, 3), SQUARE[0])
+    with pytest.raises(TypeError, match=r"got \(torch\.Tensor; write .*, Tensor\), but expected"):
+        spelled.add(SQUARE, spelled.ones(3, 3))
+
+
+CONSTANTS = ("SQUARE", "CLASSES", "SIGNS", "LABELS")
+# Their calls make indices, which are NumPy's.
+MIXED = {"nn.functional.max_unpool2d", "nn.functional.max_unpool3d"}
+
+
+@pytest.mark.parametrize("path", sorted(FUNCTIONS.keys() - MIXED))
+def test_functions_in_pytorchs_spelling_compute_on_pytorchs_arrays(path: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    def spelled_over(x: Any) -> Any:
+        return dk.asarray(x.clone()).as_subclass(spelled.Tensor)
+
+    function = functools.reduce(getattr, path.split("."), spelled)
+    wanted = [flat(call(FUNCTIONS[path], SQUARE)) for call in calls_of(path)]
+    x = spelled_over(SQUARE)
+    for name in CONSTANTS:
+        monkeypatch.setitem(globals(), name, spelled_over(globals()[name]))
+    monkeypatch.setitem(globals(), "torch", spelled)
+    for call, expected in zip(calls_of(path), wanted, strict=True):
+        results = flat(call(function, x))
+        assert len(results) == len(expected)
+        for result, other in zip(results, expected, strict=True):
+            if isinstance(other, int | float | bool):
+                assert result == other
+                continue
+            assert type(result) is spelled.Tensor
+            assert type(result.array) is type(other)
+            assert result.array.shape == other.shape
+            np.testing.assert_allclose(result.numpy(), other.resolve_conj().numpy(), rtol=1e-10, atol=1e-12)
 
 
 def test_most_functions_give_the_type_back() -> None:

@@ -12,6 +12,7 @@ import functools
 import inspect
 import operator
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import nullcontext
 from typing import Any
 
 import numpy as np
@@ -38,6 +39,7 @@ from dispatchkit.as_torch.calling.results import named
 from dispatchkit.as_torch.calling.sequences import check_several
 from dispatchkit.as_torch.calling.signatures import NAMES, check_types, signatures_of
 from dispatchkit.backends.arrays import dtype_name
+from dispatchkit.declare.libraries import making_like
 from dispatchkit.declare.namespace import tensor_namespace as xp
 from dispatchkit.graph.storage import Storage
 from dispatchkit.tree import map_leaves, sequence_items
@@ -305,7 +307,9 @@ class FunctionCaller:
             given = {name: lifted(value) for name, value in given.items()}
         arguments = {self.targets.get(name, name): value for name, value in given.items()}
         first = [arguments.pop(parameter) for parameter in self.by_place if parameter in arguments]
-        y = self.function(*first, **arguments)
+        # Of other arrays than NumPy's the numbers that a function adds are of their library, too.
+        with making_like(given) or nullcontext():
+            y = self.function(*first, **arguments)
         if lifts:
             return map_leaves(sequence_items, lowered, y)
         return y
