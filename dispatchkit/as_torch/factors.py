@@ -363,6 +363,24 @@ def linalg_householder_product(input: Any, tau: Any) -> Any:
     return xp.broadcast_to(y, input.shape)
 
 
+def geqrf(input):
+    a = np.asarray(input.detach())
+    raw, tau = np.linalg.qr(a, mode="raw")
+    return xp.asarray(raw.swapaxes(-1, -2).astype(a.dtype), like=input), xp.asarray(tau.astype(a.dtype), like=input)
+
+
+def ormqr(input, input2, input3, left=True, transpose=False):
+    rows, reflections = input.shape[-2], input2.shape[-1]
+    # Of reflections that change nothing there are as many more as make the product square.
+    below = xp.pad(input[..., :reflections], {-1: (0, rows - reflections)})
+    q = linalg_householder_product(below, xp.pad(input2, {-1: (0, rows - reflections)}))
+    if transpose:
+        q = xp.conj(xp.matrix_transpose(q))
+    if left:
+        return q @ input3
+    return input3 @ q
+
+
 # Old names, and arrays of more axes taken for matrices.
 
 

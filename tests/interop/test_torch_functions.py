@@ -586,6 +586,16 @@ def test_a_tensor_of_pytorch_itself_is_refused_by_its_whole_name() -> None:
         spelled.add(SQUARE, spelled.ones(3, 3))
 
 
+def test_a_function_of_pytorch_itself_gives_its_tensor_and_the_gradient_of_one_in_its_spelling() -> None:
+    x = spelled.tensor(SQUARE.tolist()).requires_grad_()
+    y = torch.nn.functional.pairwise_distance(x, spelled.zeros(3, 3))
+    assert type(y) is torch.Tensor
+    y.sum().backward()
+    t = SQUARE.clone().requires_grad_()
+    torch.nn.functional.pairwise_distance(t, torch.zeros(3, 3)).sum().backward()
+    np.testing.assert_allclose(x.grad.numpy(), t.grad.numpy(), rtol=1e-12)
+
+
 CONSTANTS = ("SQUARE", "CLASSES", "SIGNS", "LABELS")
 # Their calls make indices, which are NumPy's.
 MIXED = {"nn.functional.max_unpool2d", "nn.functional.max_unpool3d"}
