@@ -7,7 +7,6 @@ Written by ``nox -s generated`` from the table; do not edit.
 from dispatchkit import Generator as Generator
 from dispatchkit import Tensor as PlainTensor
 from dispatchkit import enable_grad as enable_grad
-from dispatchkit import get_default_dtype as get_default_dtype
 from dispatchkit import manual_seed as manual_seed
 from dispatchkit import no_grad as no_grad
 from dispatchkit import set_default_dtype as set_default_dtype
@@ -60,12 +59,34 @@ class device(str):
     @property
     def index(self) -> builtins.int | None: ...
 
+class dtype:
+    def __new__(cls, value: Any) -> dtype_: ...
+    @property
+    def is_floating_point(self) -> builtins.bool: ...
+    @property
+    def is_complex(self) -> builtins.bool: ...
+    @property
+    def is_signed(self) -> builtins.bool: ...
+    @property
+    def itemsize(self) -> builtins.int: ...
+    @property
+    def dtype(self) -> Any: ...
+    def to_real(self) -> dtype_: ...
+    def to_complex(self) -> dtype_: ...
+    def __eq__(self, other: object, /) -> builtins.bool: ...
+    def __hash__(self) -> builtins.int: ...
+    def __getattr__(self, name: str) -> Any: ...
+
+dtype_ = dtype
+
 class Tensor(PlainTensor):
     def __init__(self, *data: Any, dtype: Any = ..., device: Any = ..., requires_grad: builtins.bool = ...) -> None: ...
     @property
     def shape(self) -> Size: ...
     @property
     def size(self) -> Any: ...
+    @property
+    def dtype(self) -> dtype_: ...
     @property
     def output_nr(self) -> builtins.int: ...
     @property
@@ -230,9 +251,12 @@ class Tensor(PlainTensor):
     def cumsum_(self, *args: Any, **kwargs: Any) -> Tensor: ...
     @property
     def data(self) -> Tensor: ...
+    @data.setter
+    def data(self, value: Any) -> None: ...
     def data_ptr(self, *args: Any, **kwargs: Any) -> Any: ...
     def deg2rad(self) -> Tensor: ...
     def deg2rad_(self, *args: Any, **kwargs: Any) -> Tensor: ...
+    def dense_dim(self, *args: Any, **kwargs: Any) -> Any: ...
     def det(self) -> Tensor: ...
     def diag(self, diagonal: Any = ...) -> Tensor: ...
     def diag_embed(self, offset: Any = ..., dim1: Any = ..., dim2: Any = ...) -> Tensor: ...
@@ -338,6 +362,8 @@ class Tensor(PlainTensor):
     def igammac_(self, *args: Any, **kwargs: Any) -> Tensor: ...
     @property
     def imag(self) -> Tensor: ...
+    @imag.setter
+    def imag(self, value: Any) -> None: ...
     @property
     def imag_(self) -> NoReturn: ...  # PyTorch has none
     def index_add(self, dim: Any, index: Any, source: Any, *, alpha: Any = ...) -> Tensor: ...
@@ -553,6 +579,8 @@ class Tensor(PlainTensor):
     def ravel(self) -> Tensor: ...
     @property
     def real(self) -> Tensor: ...
+    @real.setter
+    def real(self, value: Any) -> None: ...
     @property
     def real_(self) -> NoReturn: ...  # PyTorch has none
     def reciprocal(self) -> Tensor: ...
@@ -622,6 +650,7 @@ class Tensor(PlainTensor):
     def slogdet(self) -> Any: ...
     def softmax(self, dim: Any = ..., dtype: Any = ..., *, _stacklevel: Any = ...) -> Tensor: ...
     def sort(self, dim: Any = ..., descending: Any = ..., stable: Any = ...) -> Any: ...
+    def sparse_dim(self, *args: Any, **kwargs: Any) -> Any: ...
     def split(self, split_size_or_sections: Any, dim: Any = ...) -> tuple[Tensor, ...]: ...
     def split_with_sizes(self, split_sizes: Any, dim: Any = ...) -> tuple[Tensor, ...]: ...
     def sqrt(self) -> Tensor: ...
@@ -891,7 +920,7 @@ batch_norm: Any
 
 def bernoulli(input: Any, p: Any = ..., *, generator: Any = ...) -> Tensor: ...
 
-bfloat16: Any
+bfloat16: dtype
 
 def bilinear(input1: Any, input2: Any, weight: Any, bias: Any = ...) -> Tensor: ...
 
@@ -917,7 +946,7 @@ def block_diag(*tensors: Any) -> Tensor: ...
 
 def bmm(input: Any, mat2: Any) -> Tensor: ...
 
-bool: Any
+bool: dtype
 
 broadcast_shapes: Any
 
@@ -938,7 +967,7 @@ def cat(tensors: Any, dim: Any = ...) -> Tensor: ...
 
 def cdist(x1: Any, x2: Any, p: Any = ..., compute_mode: Any = ...) -> Tensor: ...
 
-cdouble: Any
+cdouble: dtype
 
 def ceil(input: Any) -> Tensor: ...
 
@@ -948,7 +977,7 @@ def celu(input: Any, alpha: Any = ..., inplace: Any = ...) -> Tensor: ...
 
 celu_: Any
 
-cfloat: Any
+cfloat: dtype
 
 def chain_matmul(*matrices: Any) -> Tensor: ...
 
@@ -992,9 +1021,9 @@ compile: Any
 
 def complex(real: Any, imag: Any) -> Tensor: ...
 
-complex128: Any
+complex128: dtype
 
-complex64: Any
+complex64: dtype
 
 def concat(tensors: Any, dim: Any = ...) -> Tensor: ...
 
@@ -1088,7 +1117,7 @@ def divide(input: Any, other: Any, *, rounding_mode: Any = ...) -> Tensor: ...
 
 def dot(input: Any, tensor: Any) -> Tensor: ...
 
-double: Any
+double: dtype
 
 dropout: Any
 
@@ -1097,8 +1126,6 @@ dropout_: Any
 def dsplit(input: Any, sections: Any) -> list[Tensor]: ...
 
 def dstack(tensors: Any) -> Tensor: ...
-
-dtype: Any
 
 e: Any
 
@@ -1171,13 +1198,13 @@ def fliplr(input: Any) -> Tensor: ...
 
 def flipud(input: Any) -> Tensor: ...
 
-float: Any
+float: dtype
 
-float16: Any
+float16: dtype
 
-float32: Any
+float32: dtype
 
-float64: Any
+float64: dtype
 
 def float_power(input: Any, exponent: Any) -> Tensor: ...
 
@@ -1225,6 +1252,8 @@ get_autocast_gpu_dtype: Any
 
 get_default_device: Any
 
+get_default_dtype: Any
+
 get_device: Any
 
 get_float32_matmul_precision: Any
@@ -1245,7 +1274,7 @@ def group_norm(input: Any, num_groups: Any, weight: Any = ..., bias: Any = ..., 
 
 def gt(input: Any, other: Any) -> Tensor: ...
 
-half: Any
+half: dtype
 
 def hamming_window(window_length: Any, periodic: Any = ..., alpha: Any = ..., beta: Any = ..., *, dtype: Any = ..., device: Any = ..., requires_grad: Any = ...) -> Tensor: ...
 
@@ -1302,15 +1331,15 @@ initial_seed: Any
 
 def inner(input: Any, other: Any) -> Tensor: ...
 
-int: Any
+int: dtype
 
-int16: Any
+int16: dtype
 
-int32: Any
+int32: dtype
 
-int64: Any
+int64: dtype
 
-int8: Any
+int8: dtype
 
 def inverse(input: Any) -> Tensor: ...
 
@@ -1434,7 +1463,7 @@ def logspace(start: Any, end: Any, steps: Any, base: Any = ..., *, dtype: Any = 
 
 def logsumexp(input: Any, dim: Any = ..., keepdim: Any = ...) -> Tensor: ...
 
-long: Any
+long: dtype
 
 def lt(input: Any, other: Any) -> Tensor: ...
 
@@ -1721,7 +1750,7 @@ set_rng_state: Any
 
 def sgn(input: Any) -> Tensor: ...
 
-short: Any
+short: dtype
 
 def sigmoid(input: Any) -> Tensor: ...
 
@@ -1833,6 +1862,8 @@ def tile(input: Any, dims: Any) -> Tensor: ...
 @overload
 def tile(input: Any, *dims: Any) -> Tensor: ...
 
+to_dlpack: Any
+
 def topk(input: Any, k: Any, dim: Any = ..., largest: Any = ..., sorted: Any = ...) -> Any: ...
 
 def trace(input: Any, diagonal: Any = ..., dtype: Any = ...) -> Tensor: ...
@@ -1861,13 +1892,13 @@ def trunc(input: Any) -> Tensor: ...
 
 trunc_: Any
 
-uint16: Any
+uint16: dtype
 
-uint32: Any
+uint32: dtype
 
-uint64: Any
+uint64: dtype
 
-uint8: Any
+uint8: dtype
 
 def unbind(input: Any, dim: Any = ...) -> tuple[Tensor, ...]: ...
 

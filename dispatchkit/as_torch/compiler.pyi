@@ -15,3 +15,5 @@ disable: Any
 is_compiling: Any
 
 is_dynamo_compiling: Any
+
+is_exporting: Any

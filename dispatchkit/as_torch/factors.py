@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from dispatchkit.as_torch.functions import linalg_solve
-from dispatchkit.as_torch.shared import hermitian_of, written_functions
+from dispatchkit.as_torch.shared import hermitian_of, lapack_size, written_functions
 from dispatchkit.as_torch.table import ALONE, TRANSLATIONS, is_array
 from dispatchkit.declare.namespace import tensor_namespace as xp
 from dispatchkit.declare.wrapping import holds
@@ -22,20 +22,13 @@ def _swap(rows: Any, k: int, pivot: Any) -> Any:
     return xp.take_along_axis(rows, xp.broadcast_to(order[..., None], rows.shape), axis=-2)
 
 
-def _size(x):
-    """Return how large elements are as LAPACK compares them: of complex ones the parts are added."""
-    if xp.isdtype(x.dtype, "complex floating"):
-        return xp.abs(xp.real(x)) + xp.abs(xp.imag(x))
-    return xp.abs(x)
-
-
 def _eliminated(A, pivot):
     """Return both triangular factors of matrices in one, and with which row each was swapped, counted from 1."""
     if not pivot and A.numel():
         raise RuntimeError("linalg.lu_factor: LU without pivoting is not implemented on the CPU")
     pivots = []
     for k in range(min(A.shape[-2:])):
-        place = xp.argmax(_size(A[..., k:, k]), axis=-1) + k
+        place = xp.argmax(lapack_size(A[..., k:, k]), axis=-1) + k
         pivots.append(place + 1)
         A = _swap(A, k, place)
         below, corner = A[..., k + 1 :, :], A[..., k, k, None, None]
@@ -368,6 +361,24 @@ def linalg_householder_product(input: Any, tau: Any) -> Any:
         v = (below + unit)[..., :, place : place + 1]
         y = y - tau[..., place, None, None] * (v @ (xp.conj(xp.matrix_transpose(v)) @ y))
     return xp.broadcast_to(y, input.shape)
+
+
+def geqrf(input):
+    a = np.asarray(input.detach())
+    raw, tau = np.linalg.qr(a, mode="raw")
+    return xp.asarray(raw.swapaxes(-1, -2).astype(a.dtype), like=input), xp.asarray(tau.astype(a.dtype), like=input)
+
+
+def ormqr(input, input2, input3, left=True, transpose=False):
+    rows, reflections = input.shape[-2], input2.shape[-1]
+    # Of reflections that change nothing there are as many more as make the product square.
+    below = xp.pad(input[..., :reflections], {-1: (0, rows - reflections)})
+    q = linalg_householder_product(below, xp.pad(input2, {-1: (0, rows - reflections)}))
+    if transpose:
+        q = xp.conj(xp.matrix_transpose(q))
+    if left:
+        return q @ input3
+    return input3 @ q
 
 
 # Old names, and arrays of more axes taken for matrices.

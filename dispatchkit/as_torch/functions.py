@@ -592,7 +592,7 @@ def _bernoulli(input, p=None, *, generator=None):
 
 def poisson(input, generator=None):
     drawn = source_of(generator).poisson(np.asarray(input.detach()))
-    return like_tensor(input, xp.asarray(drawn.astype(np.dtype(str(input.dtype)))))
+    return like_tensor(input, xp.asarray(drawn.astype(numpy_dtype(input.dtype))))
 
 
 def binomial(count, prob, generator=None):
@@ -601,7 +601,7 @@ def binomial(count, prob, generator=None):
     whole = np.where(counts > 0, counts, 0).astype(np.int64)
     drawn = source_of(generator).binomial(whole, np.where(shares > 0, np.minimum(shares, 1.0), 0.0))
     drawn = np.where(np.isnan(counts) | np.isnan(shares), np.nan, drawn)
-    return like_tensor(count, xp.asarray(drawn.astype(np.dtype(str(count.dtype)))))
+    return like_tensor(count, xp.asarray(drawn.astype(numpy_dtype(count.dtype))))
 
 
 def randint_like(input, low=0, high=None, *, dtype=None, **options):

@@ -8,6 +8,8 @@ from typing import Any
 
 download_url_to_file: Any
 
+get_dir: Any
+
 load: Any
 
 load_state_dict_from_url: Any

@@ -9,6 +9,7 @@ import numpy as np
 
 from dispatchkit.as_torch.shared import written_functions
 from dispatchkit.as_torch.table import ALONE, TRANSLATIONS, is_array
+from dispatchkit.backends.arrays import dtype_name, numpy_dtype
 from dispatchkit.declare.decorators import operation
 from dispatchkit.declare.namespace import tensor_namespace as xp
 from dispatchkit.protocol.kinds import kinds
@@ -38,7 +39,7 @@ def binary_exponent(xp: Any, x: Any, /) -> Any:
 def _of_integers(name, function, /, input, other):
     for x in (input, other):
         if not xp.isdtype(x.dtype, ("integral", "bool")):
-            raise NotImplementedError(f'"{name}" not implemented for {str(x.dtype)!r}')
+            raise NotImplementedError(f'"{name}" not implemented for {dtype_name(x.dtype)!r}')
     return function(input, other)
 
 
@@ -93,10 +94,10 @@ def _indices_of(name, of_numpy, /, row, col, offset=0, *, dtype=None, **options)
     for argument, length in (("row", row), ("col", col)):
         if length < 0:
             raise RuntimeError(f"{name}: {argument} must be non-negative, got {length}")
-    if np.dtype(str(dtype or PLACES)).kind != "i":
-        raise NotImplementedError(f'"{name}" not implemented for {str(dtype)!r}')
+    if numpy_dtype(dtype or PLACES).kind != "i":
+        raise NotImplementedError(f'"{name}" not implemented for {dtype_name(dtype)!r}')
     places = np.stack(of_numpy(row, offset, col))
-    return xp.asarray(places.astype(np.dtype(str(dtype or PLACES))), **options)
+    return xp.asarray(places.astype(numpy_dtype(dtype or PLACES)), **options)
 
 
 def tril_indices(row, col, offset=0, *, dtype=None, device=None, layout=None):

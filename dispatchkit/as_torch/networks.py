@@ -17,6 +17,7 @@ from dispatchkit import nn
 from dispatchkit.as_torch.calling.promotion import in_common_dtype
 from dispatchkit.as_torch.shared import in_floats, written_functions
 from dispatchkit.as_torch.table import ALONE, TRANSLATIONS, is_array
+from dispatchkit.backends.arrays import dtype_name
 from dispatchkit.declare.namespace import tensor_namespace as xp
 from dispatchkit.graph.recording import no_grad
 from dispatchkit.nn import functional
@@ -471,7 +472,7 @@ def interpolate(
     recompute_scale_factor=None,
     antialias=False,
 ):
-    is_bytes = str(input.dtype) == "uint8" and mode in ("bilinear", "bicubic")
+    is_bytes = dtype_name(input.dtype) == "uint8" and mode in ("bilinear", "bicubic")
     if not antialias and not is_bytes:
         return resized(input, size, scale_factor, mode, align_corners, recompute_scale_factor)
     if mode not in ("bilinear", "bicubic") or input.ndim != 4:

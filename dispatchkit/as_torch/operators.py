@@ -10,6 +10,7 @@ import numpy as np
 
 from dispatchkit.as_torch.calling.promotion import CATEGORIES, of_number
 from dispatchkit.as_torch.calling.raised import as_raised_by_pytorch
+from dispatchkit.backends.arrays import dtype_name, numpy_dtype
 from dispatchkit.declare.inplace import change_by
 from dispatchkit.declare.namespace import tensor_namespace as xp
 from dispatchkit.graph.storage import Storage
@@ -43,6 +44,8 @@ ASKING = frozenset({"clamp", "clip"})
 WITH_FACTOR = frozenset({"add", "sub", "subtract"})
 # Methods whose results must be of the dtype of their tensor.
 OF_OWN_DTYPE = frozenset({"abs_", "absolute_", "float_power_"})
+# Of elements whose dtype is not one of NumPy's.
+OTHER = "?"
 OF_ONE = {"neg": "neg", "abs": "abs", "invert": "bitwise_not"}
 
 
@@ -82,9 +85,9 @@ def goes_with(cls: Any, self: Any, other: Any) -> bool:
     kind = type(other)
     if kind is cls:
         dtype = self.array.dtype
-        return dtype is other.array.dtype and dtype.kind == "f"
+        return dtype is other.array.dtype and getattr(dtype, "kind", OTHER) == "f"
     if kind is float or kind is int:
-        return bool(self.array.dtype.kind == "f")
+        return bool(getattr(self.array.dtype, "kind", OTHER) == "f")
     return False
 
 
@@ -104,9 +107,9 @@ def binary(cls: Any, plain: Call, function: Call, kinds: str) -> Call:
             if kind is cls:
                 dtype = self.array.dtype
                 # The same in nearly every program: nothing is to be promoted.
-                if dtype is other.array.dtype and dtype.kind in kinds:
+                if dtype is other.array.dtype and getattr(dtype, "kind", OTHER) in kinds:
                     return plain(self, other)
-            elif kind in PLAIN and kinds and self.array.dtype.kind == "f":
+            elif kind in PLAIN and kinds and getattr(self.array.dtype, "kind", OTHER) == "f":
                 return plain(self, other)
         if isinstance(other, Storage) or type(other) in NUMBERS:
             return function(self, other)
@@ -131,7 +134,7 @@ def reflected(cls: Any, plain: Call, function: Call, kinds: str) -> Call:
         if isinstance(other, Storage):
             return function(other, self)
         if type(other) in NUMBERS:
-            return function(xp.asarray(other, dtype=of_number(self, other)), self)
+            return function(xp.asarray(other, dtype=of_number(self, other), like=self), self)
         if isinstance(other, np.generic):
             return operator(self, other.item())
         return plain(self, other)
@@ -183,7 +186,7 @@ def unary(cls: Any, plain: Call, function: Call) -> Call:
         kinds, refused = "", "fc"
 
     def operator(self: Any, /) -> Any:
-        kind = self.array.dtype.kind if type(self) is cls else ""
+        kind = getattr(self.array.dtype, "kind", OTHER) if type(self) is cls else ""
         if kind and kind in kinds:
             return plain(self)
         if kind and kind in refused:
@@ -229,7 +232,7 @@ def in_place(cls: Any, name: str, function: Call, plain: Call | None) -> Call:
                 return plain(self, *args)
             if check is not None:
                 check(f"{name}_", (self, *args), kwargs)
-            if str(kwargs.get("dtype") or self.dtype) != str(self.dtype):
+            if dtype_name(kwargs.get("dtype") or self.dtype) != dtype_name(self.dtype):
                 raise RuntimeError(
                     f"Bad in-place call: input tensor dtype {self.dtype} and output tensor dtype {kwargs['dtype']} "
                     f"should match"
@@ -278,7 +281,7 @@ def where_asked(name: str, place: int, call: Call) -> Call:
 def are_plain(cls: Any, x: Any, args: tuple[Any, ...]) -> bool:
     """Return whether all arguments go with a floating-point tensor."""
     if not args:
-        return bool(x.array.dtype.kind == "f")
+        return bool(getattr(x.array.dtype, "kind", OTHER) == "f")
     return all(goes_with(cls, x, other) for other in args)
 
 
@@ -292,7 +295,7 @@ def in_dtype(name: str, x: Any, y: Any) -> Any:
     if not isinstance(y, Storage):
         return y
     result: Any = y
-    own, found = np.dtype(str(x.dtype)), np.dtype(str(result.dtype))
+    own, found = numpy_dtype(x.dtype), numpy_dtype(result.dtype)
     if own == found:
         return y
     if name in OF_OWN_DTYPE:

@@ -39,7 +39,7 @@ def scatter(input, dim, index, src=None, *, value=None, reduce=None):
         elements = src[tuple(map(slice, index.shape))]
     else:
         elements = xp.asarray(src, dtype=input.dtype)
-    places = list(np.indices(index.shape, sparse=True))
+    places = [xp.asarray(along, like=input) for along in np.indices(index.shape, sparse=True)]
     places[dim] = index
     return xp.index_put(input, tuple(places), elements)
 

@@ -13,6 +13,7 @@ import numpy as np
 
 from dispatchkit.as_torch.shared import in_dtype_of, written_functions
 from dispatchkit.as_torch.table import ALONE, TRANSLATIONS, is_array
+from dispatchkit.backends.arrays import dtype_name, numpy_dtype
 from dispatchkit.declare.namespace import tensor_namespace as xp
 
 
@@ -29,7 +30,7 @@ def _whole(value: Any, dtype: Any) -> int:
 
 
 def _is_integral(dtype: Any) -> bool:
-    return dtype is not None and np.dtype(str(dtype)).kind in "iu"
+    return dtype is not None and numpy_dtype(dtype).kind in "iu"
 
 
 def _between(start: Any, end: Any, steps: int) -> Any:
@@ -58,7 +59,7 @@ def linspace(start, end, steps, *, dtype=None, device=None, requires_grad=False)
             if steps > 1:
                 last = _whole(end, dtype)
             numbers = np.trunc(_between(first, last, steps)).astype(np.int64)
-            return xp.asarray(numbers.astype(np.dtype(str(dtype))), **made)
+            return xp.asarray(numbers.astype(numpy_dtype(dtype)), **made)
     ends = [_number(value) for value in (start, end)]
     if all(isinstance(value, (int, float)) for value in ends) and not all(map(math.isfinite, ends)):
         with np.errstate(invalid="ignore"):
@@ -71,14 +72,14 @@ def linspace(start, end, steps, *, dtype=None, device=None, requires_grad=False)
 def logspace(start, end, steps, base=10.0, *, dtype=None, device=None, requires_grad=False):
     _checked_steps(steps)
     kinds = {np.asarray(_number(value)).dtype.kind for value in (start, end)}
-    if "c" in kinds and dtype is not None and np.dtype(str(dtype)).kind != "c":
+    if "c" in kinds and dtype is not None and numpy_dtype(dtype).kind != "c":
         raise RuntimeError(f"torch.logspace(): complex numbers can't be safely cast to passed dtype {dtype}")
     made = {"device": device, "requires_grad": requires_grad}
     if _is_integral(dtype):
         with np.errstate(all="ignore"):
             powers = np.power(float(base), _between(_whole(start, dtype), _whole(end, dtype), steps))
             numbers = np.where(np.isfinite(powers), powers, 0.0).astype(np.int64)
-            return xp.asarray(numbers.astype(np.dtype(str(dtype))), dtype=dtype, **made)
+            return xp.asarray(numbers.astype(numpy_dtype(dtype)), dtype=dtype, **made)
     start, end = (x.detach() if is_array(x) else x for x in (start, end))
     powers = xp.pow(base, linspace(start, end, steps, device=device))
     y = xp.astype(powers, dtype or powers.dtype, copy=False)
@@ -96,7 +97,7 @@ def arange(start, end=None, step=1, *, dtype=None, device=None, requires_grad=Fa
         if name != "step" and not math.isfinite(value):
             raise RuntimeError(f"arange: unsupported range: {bounds[0]} -> {bounds[1]}")
     first, last, step = bounds
-    if dtype is not None and str(dtype) == "int64":
+    if dtype is not None and dtype_name(dtype) == "int64":
         first, last, step = map(int, bounds)
     if step == 0:
         raise RuntimeError("arange: step must be nonzero")
@@ -108,7 +109,7 @@ def arange(start, end=None, step=1, *, dtype=None, device=None, requires_grad=Fa
         return xp.arange(first, last, step, **made)
     count = math.ceil((last - first) / step)
     numbers = int(first) + int(step) * np.arange(count)
-    return xp.asarray(numbers.astype(np.dtype(str(dtype))), **made)
+    return xp.asarray(numbers.astype(numpy_dtype(dtype)), **made)
 
 
 def range(start, end, step=1, *, dtype=None, device=None, requires_grad=False):

@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from dispatchkit.as_torch.table import Function, is_array
+from dispatchkit.backends.arrays import numpy_dtype
 from dispatchkit.declare.decorators import operation
 from dispatchkit.declare.namespace import tensor_namespace as xp
 from dispatchkit.protocol.kinds import kinds
@@ -30,9 +31,9 @@ def in_dtype_of(x: Any, value: Any) -> Any:
     ------
     RuntimeError : for a value of a kind that the dtype cannot hold
     """
-    dtype = np.dtype(str(x.dtype))
+    dtype = numpy_dtype(x.dtype)
     if is_array(value):
-        if np.dtype(str(value.dtype)).kind == "c" and dtype.kind != "c":
+        if numpy_dtype(value.dtype).kind == "c" and dtype.kind != "c":
             raise RuntimeError(f"value cannot be converted to type {dtype} without overflow")
         return xp.astype(value, x.dtype)
     if not isinstance(value, (bool, int, float, complex, np.generic)):
@@ -137,6 +138,13 @@ def in_shape(input: Any, shape: Any) -> Any:
     if isinstance(shape, (tuple, list, int)):
         return xp.reshape(input, shape)
     return input.view(shape)
+
+
+def lapack_size(x: Any) -> Any:
+    """Return how large elements are as LAPACK compares them: of complex ones the parts are added."""
+    if xp.isdtype(x.dtype, "complex floating"):
+        return xp.abs(xp.real(x)) + xp.abs(xp.imag(x))
+    return xp.abs(x)
 
 
 def copying(function: Function) -> Function:

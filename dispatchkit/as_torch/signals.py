@@ -11,6 +11,7 @@ import numpy as np
 
 from dispatchkit.as_torch.calling.network_checks import check_lengths_of_padding
 from dispatchkit.as_torch.table import ALONE, TRANSLATIONS, Function
+from dispatchkit.backends.arrays import dtype_name
 from dispatchkit.declare.namespace import tensor_namespace as xp
 
 # Windows.
@@ -43,7 +44,7 @@ WINDOWS: dict[str, Function] = {
 
 def _window(formula, /, M, *, sym=True, dtype=None, device=None, requires_grad=False, **options):
     inspect.signature(formula).bind(M, M, **options)  # raises for others
-    if dtype is not None and str(dtype) not in ("float32", "float64"):
+    if dtype is not None and dtype_name(dtype) not in ("float32", "float64"):
         raise ValueError(f"windows are of float32 or float64, got dtype {dtype}")
     if M > 1:
         if sym:

@@ -10,8 +10,11 @@ from functools import partial
 from types import SimpleNamespace
 from typing import Any
 
+import numpy as np
+
 from dispatchkit.as_torch.calling.promotion import common_dtype
 from dispatchkit.as_torch.table import ALONE, Function
+from dispatchkit.backends.numpy import numpy_namespace
 from dispatchkit.declare.decorators import operation
 from dispatchkit.declare.namespace import tensor_namespace as xp
 from dispatchkit.declare.wrapping import values_of_batch
@@ -142,6 +145,35 @@ OPERATIONS: dict[str, Any] = {
     for name, scipy in names.items()
 }
 OPERATIONS["special.xlog1py"].def_partial("x1")(lambda xp, x1, x2: xp.log1p(x2))
+
+
+def _airy(xp: Any, x: Any, place: int) -> Any:
+    """Return one of the results of SciPy's Airy function: Ai is the first, its derivative the second."""
+    values = compute(numpy_namespace, SimpleNamespace(__name__="airy"), np.asarray(x))[place]
+    return xp.asarray(values.astype(np.asarray(x).dtype))
+
+
+@operation(kind=kinds.special, namespace="torch.special", decomposes=False, real=True)
+def airy_ai(xp: Any, x: Any, /) -> Any:
+    return _airy(xp, x, 0)
+
+
+@operation(kind=kinds.special, namespace="torch.special", decomposes=False, real=True)
+def airy_ai_slope(xp: Any, x: Any, /) -> Any:
+    return _airy(xp, x, 1)
+
+
+@airy_ai.def_partial
+def airy_ai_partial(x: Any) -> Any:
+    return airy_ai_slope(x)
+
+
+@airy_ai_slope.def_partial
+def airy_ai_slope_partial(x: Any) -> Any:
+    return x * airy_ai(x)
+
+
+OPERATIONS["special.airy_ai"] = airy_ai
 OPERATIONS |= {"i0": OPERATIONS["special.i0"]}
 OPERATIONS |= {"igamma": OPERATIONS["special.gammainc"], "igammac": OPERATIONS["special.gammaincc"]}
 

@@ -16,19 +16,26 @@ import numpy as np
 
 from dispatchkit import autograd, data, fft, func, linalg, nn, optim, random, special
 from dispatchkit.as_torch import (  # noqa: F401  # they enter functions
+    attention,
     factors,
     formulas,
     functional,
     further_functions,
     further_networks,
+    indefinite,
     integers,
+    native,
     networks,
     places,
     ranges,
+    segments,
     signals,
     strided,
     table,
 )
+from dispatchkit.as_torch.attributes.devices import device
+from dispatchkit.as_torch.attributes.dtypes import dtype_of_array, plain_dtype, spelled_dtype
+from dispatchkit.as_torch.attributes.shapes import Shape, Size
 from dispatchkit.as_torch.calling.allowed import allowed_names
 from dispatchkit.as_torch.calling.arguments import ARGUMENTS_OF, parameters_of, shown_as_named
 from dispatchkit.as_torch.calling.caller import FunctionCaller
@@ -41,13 +48,12 @@ from dispatchkit.as_torch.calling.indices import (
 )
 from dispatchkit.as_torch.calling.quick import quick
 from dispatchkit.as_torch.calling.raised import as_raised_by_pytorch
-from dispatchkit.as_torch.devices import device
 from dispatchkit.as_torch.functional import checkpoint, inference_mode
 from dispatchkit.as_torch.masking import masked_functions
 from dispatchkit.as_torch.operators import converting, give_operators, in_place, spreading, where_asked
-from dispatchkit.as_torch.shapes import Shape, Size
 from dispatchkit.as_torch.shared import copying, in_dtype_of, in_shape
 from dispatchkit.as_torch.special_functions import OPERATIONS
+from dispatchkit.backends.arrays import dtype_name
 from dispatchkit.declare.namespace import tensor_namespace as xp
 from dispatchkit.marks import override
 from dispatchkit.protocol.overridable import Overridable, of
@@ -131,6 +137,7 @@ class Tensor(PlainTensor):
     __dispatch_plain__ = True
     persistent: Any = None  # of an `nn.Buffer`, whether it is saved
     __dispatch_error__ = staticmethod(as_raised_by_pytorch)
+    dtype = property(dtype_of_array)
 
     def __init__(self, *data: Any, **options: Any) -> None:
         if all(isinstance(length, int) for length in data):
@@ -239,8 +246,8 @@ class Tensor(PlainTensor):
         dtype : a dtype, or such a name
         """
         if dtype is None:
-            return f"torch.{table.CLASSES[str(self.dtype)]}"
-        dtype = getattr(dtype, "of_dtype", dtype)
+            return f"torch.{table.CLASSES[dtype_name(self.dtype)]}"
+        dtype = getattr(plain_dtype(dtype), "of_dtype", dtype)
         if isinstance(dtype, str):
             dtype = CLASSES.get(dtype.removeprefix("torch."), dtype)
         return self.to(dtype)
@@ -258,7 +265,9 @@ class Tensor(PlainTensor):
         flags = [value for value in args if isinstance(value, bool)]
         if len(flags) > 1:
             options["copy"] = flags[1]
-        return super().to(*(value for value in args if not isinstance(value, bool)), **options)
+        if "dtype" in options:
+            options["dtype"] = plain_dtype(options["dtype"])
+        return super().to(*(plain_dtype(value) for value in args if not isinstance(value, bool)), **options)
 
     @override
     def __tensor_finalize__(self, op: Any, sources: tuple[Any, ...]) -> None:
@@ -281,6 +290,7 @@ class Traced(Tensor):
 
     __slots__ = ()
     is_tracer = True
+    dtype = property(lambda self: spelled_dtype(super(Tensor, self).dtype), doc="Type of the elements.")
 
     @classmethod
     @override
@@ -605,6 +615,7 @@ def members_of(module: ModuleType) -> dict[str, Any]:
 def enter_modules() -> None:
     """Enter the modules of PyTorch, the outermost first."""
     members = {name: value for name, value in vars(xp).items() if name[0] != "_" and name not in table.INSTEAD}
+    members |= {name: spelled_dtype(value) for name, value in members.items() if isinstance(value, np.dtype)}
     members |= {path: function for path, function in FUNCTIONS.items() if "." not in path and path not in table.METHODS}
     members |= {name: functools.partial(Tensor, dtype=dtype) for dtype, name in table.CLASSES.items()}
     members |= {name: name for name in table.LAYOUTS}
@@ -612,7 +623,7 @@ def enter_modules() -> None:
     for each in (Tensor, device, inference_mode, set_printoptions, *modes):
         members[each.__name__] = each
     members |= {"is_tensor": table.is_array, "zero_": lambda input: input.zero_()}
-    enter_module("", members | {"Size": tuple, "dtype": type(xp.float64)})
+    enter_module("", members | {"Size": tuple})
     of_autograd = (autograd, autograd.forward_ad, autograd.function, autograd.graph)
     for module in (nn, nn.init, nn.utils, optim, optim.lr_scheduler, optim.swa_utils, *of_autograd, func):
         more = {}

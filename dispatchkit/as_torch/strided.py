@@ -19,6 +19,8 @@ def memory_of(array: Any) -> tuple[Any, int]:
     owner = array
     while isinstance(owner.base, np.ndarray):
         owner = owner.base
+    if not owner.size:
+        return np.empty(0, np.uint8), 0
     whole = owner.ravel(order="K")
     if not np.may_share_memory(whole, owner):
         # Not in one piece: what the array itself spans is all that is known.
@@ -149,4 +151,39 @@ def as_strided_scatter(input: Any, src: Any, size: Any, stride: Any, storage_off
     return xp.reshape(xp.index_put(xp.reshape(x, (-1,)), xp.asarray(numbers), xp.reshape(src, (-1,))), x.shape)
 
 
-ALONE.update({"as_strided": as_strided, "as_strided_scatter": as_strided_scatter})
+def empty_strided(size: Any, stride: Any, *, dtype: Any = None, device: Any = None, requires_grad: bool = False) -> Any:
+    reach = sum(step * (length - 1) for step, length in zip(stride, size, strict=True))
+    if 0 in size:
+        reach = -1
+    y = as_strided(xp.empty(reach + 1, dtype=dtype, device=device), size, stride)
+    return y.requires_grad_(requires_grad)
+
+
+def new_empty_strided(
+    input: Any, size: Any, stride: Any, *, dtype: Any = None, device: Any = None, requires_grad: bool = False
+) -> Any:
+    device = device or input.device
+    return empty_strided(size, stride, dtype=dtype or input.dtype, device=device, requires_grad=requires_grad)
+
+
+def empty_permuted(
+    size: Any, physical_layout: Any, *, dtype: Any = None, device: Any = None, requires_grad: bool = False
+) -> Any:
+    if sorted(physical_layout) != [*range(len(size))]:
+        raise RuntimeError(
+            f"empty_permuted: physical_layout must name each of the {len(size)} axes once, found {[*physical_layout]}"
+        )
+    y = xp.empty(tuple(size[axis] for axis in physical_layout), dtype=dtype, device=device)
+    order = tuple(physical_layout.index(axis) for axis in range(len(size)))
+    return xp.permute_dims(y, order).requires_grad_(requires_grad)
+
+
+ALONE.update(
+    {
+        "as_strided": as_strided,
+        "as_strided_scatter": as_strided_scatter,
+        "empty_permuted": empty_permuted,
+        "empty_strided": empty_strided,
+        "new_empty_strided": new_empty_strided,
+    }
+)

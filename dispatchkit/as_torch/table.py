@@ -97,7 +97,7 @@ UNUSED = frozenset({"antialias", "driver", "generator", "output_size", "return_i
 # Arguments of these, by their names.
 LAYOUTS = ("channels_last", "channels_last_3d", "contiguous_format", "preserve_format", "strided")
 # Methods alone in PyTorch.
-METHODS = frozenset({"expand", "repeat", "sum_to_size", "unfold", "view"})
+METHODS = frozenset({"expand", "new_empty_strided", "repeat", "sum_to_size", "unfold", "view"})
 # Functions that are no methods in PyTorch.
 NO_METHODS = frozenset(
     {

@@ -134,7 +134,7 @@ class MultiheadAttention(Module):
         if self.training:
             p = self.dropout
         if is_causal and mask is None and need_weights:
-            mask = _as_addend(xp.triu(xp.ones((q.shape[-2], k.shape[-2]), dtype=xp.bool), k=1), q)
+            mask = as_addend(xp.triu(xp.ones((q.shape[-2], k.shape[-2]), dtype=xp.bool), k=1), q)
         weights = None
         if need_weights:
             scores = xp.matmul(q / math.sqrt(q.shape[-1]), xp.matrix_transpose(k))
@@ -179,11 +179,11 @@ class MultiheadAttention(Module):
         """Return what is added to the products (N, num_heads, L, S), None for nothing."""
         mask = None
         if of_pairs is not None:
-            mask = _as_addend(of_pairs, q)
+            mask = as_addend(of_pairs, q)
             if len(mask.shape) == 3:
                 mask = xp.reshape(mask, (*q.shape[:2], q.shape[-2], k.shape[-2]))
         if of_keys is not None:
-            of_padding = _as_addend(of_keys, q)[:, None, None, :]
+            of_padding = as_addend(of_keys, q)[:, None, None, :]
             if mask is None:
                 mask = of_padding
             else:
@@ -191,7 +191,7 @@ class MultiheadAttention(Module):
         return mask
 
 
-def _as_addend(mask: Any, like: Any) -> Any:
+def as_addend(mask: Any, like: Any) -> Any:
     """Return a mask as numbers to add: minus infinity where it is true."""
     if not xp.isdtype(mask.dtype, "bool"):
         return mask

@@ -205,6 +205,14 @@ class StateMethods(Members[M]):
         """
         return self._register_hook("before loading", hook)
 
+    def _register_load_state_dict_pre_hook(
+        self, hook: Callable[..., Any], with_module: bool = False
+    ) -> RemovableHandle:
+        """Call a function before a state is loaded, without the module as its first argument, as older programs do."""
+        if with_module:
+            return self.register_load_state_dict_pre_hook(hook)
+        return self.register_load_state_dict_pre_hook(lambda _, *args: hook(*args))
+
     def register_load_state_dict_post_hook(self, hook: Callable[..., Any]) -> RemovableHandle:
         """Have ``hook(module, incompatible_keys)`` called after a state was loaded.
 

@@ -132,9 +132,14 @@ def array_equal(a1: Array, a2: Array, equal_nan: bool = False) -> Any:
     return bool(xp.all(equal))
 
 
+def _everywhere(x: Any, value: bool) -> Any:
+    """Return a plain array of the shape of another, and of its library, that holds one truth value."""
+    return xp.full(tuple(x.shape), value, dtype=np.bool_, like=x)
+
+
 compositions |= {
-    "iscomplex": lambda x, /: xp.imag(x) != 0 if x.dtype.kind == "c" else xp.zeros(tuple(x.shape), dtype=np.bool_),
-    "isreal": lambda x, /: xp.imag(x) == 0 if x.dtype.kind == "c" else xp.ones(tuple(x.shape), dtype=np.bool_),
+    "iscomplex": lambda x, /: xp.imag(x) != 0 if x.dtype.kind == "c" else _everywhere(x, False),
+    "isreal": lambda x, /: xp.imag(x) == 0 if x.dtype.kind == "c" else _everywhere(x, True),
     "min_scalar_type": lambda a, /: a.dtype if a.ndim else NotImplemented,  # of a number its value decides
 }
 

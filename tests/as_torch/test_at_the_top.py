@@ -95,7 +95,7 @@ def test_frexp_takes_numbers_apart() -> None:
 def test_places_of_a_triangle_and_of_a_shape() -> None:
     assert torch.tril_indices(2, 2).tolist() == [[0, 1, 1], [0, 0, 1]]
     assert [x.tolist() for x in torch.unravel_index(torch.tensor([5, 2]), (2, 3))] == [[1, 0], [2, 2]]
-    with pytest.raises(TypeError, match="expected 'indices' to be integer dtype, but got float64"):
+    with pytest.raises(TypeError, match=r"expected 'indices' to be integer dtype, but got torch\.float64"):
         torch.unravel_index(torch.tensor(3.0), 4)
 
 

@@ -89,6 +89,14 @@ CASES |= {
         REAL + POSITIVE[::-1],
     ),
     "LKJCholesky": ("LKJCholesky", {"dim": 3, "concentration": POSITIVE[0]}, CORRELATED),
+    **{
+        f"Wishart by {name}": (
+            "Wishart",
+            {"df": 3 + POSITIVE[0], name: matrix},
+            np.array([MATRIX, MATRIX + 1, MATRIX @ MATRIX]),
+        )
+        for name, matrix in {"covariance_matrix": MATRIX, "precision_matrix": MATRIX, "scale_tril": LOWER}.items()
+    },
     "LowRankMultivariateNormal": (
         "LowRankMultivariateNormal",
         {"loc": REAL, "cov_factor": LOWER[:, :2], "cov_diag": POSITIVE},
@@ -592,3 +600,15 @@ def test_tools_of_distributions_of_ones_own() -> None:
 
     counting = Counting()
     assert (counting.once, counting.once) == (1, 1)
+
+
+def test_wishart_wants_enough_degrees_of_freedom_and_one_matrix() -> None:
+    matrix = spelled.eye(3)
+    with pytest.raises(ValueError, match=r"Value of df=tensor\(2\.\) expected to be greater than ndim - 1 = 2"):
+        D.Wishart(2.0, matrix)
+    with pytest.raises(ValueError, match="Exactly one of covariance_matrix or precision_matrix or scale_tril"):
+        D.Wishart(3.0)
+    with pytest.raises(ValueError, match="scale_tril must be at least two-dimensional"):
+        D.Wishart(3.0, scale_tril=spelled.ones(3))
+    with pytest.warns(UserWarning, match="Low df values detected"):
+        D.Wishart(2.5, matrix)

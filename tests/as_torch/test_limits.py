@@ -19,7 +19,7 @@ def test_limits_of_floating_point_numbers_have_pytorchs_names() -> None:
     assert info.max == -info.min == (2 - 2.0**-23) * 2.0**127
     assert info.resolution == pytest.approx(1e-6)
     assert torch.finfo(torch.complex64).eps == info.eps
-    assert torch.finfo().dtype == str(torch.get_default_dtype())
+    assert torch.finfo().dtype == torch.get_default_dtype().name
 
 
 def test_limits_of_integers_have_pytorchs_names() -> None:
@@ -68,7 +68,7 @@ def test_tensors_made_like_others_keep_the_dtype_and_the_class(name: str) -> Non
     for cls in (torch.Tensor, Marked):
         x = torch.tensor([1.0, 2.0], dtype=torch.float32).as_subclass(cls)
         y = MADE[name](x)
-        assert (type(y), str(y.dtype), tuple(y.shape)) == (cls, "float32", (2, 3))
+        assert (type(y), y.dtype, tuple(y.shape)) == (cls, "float32", (2, 3))
 
 
 @pytest.mark.parametrize("name", MADE)

@@ -300,3 +300,87 @@ def test_adam_of_rows_leaves_those_without_a_gradient() -> None:
     ):
         with pytest.raises(ValueError, match=words):
             torch.optim.SparseAdam([torch.ones(2, requires_grad=True)], **options)
+
+
+OF_ANY: Any = torch  # with names that are not public, too
+
+
+def normalized(bn: Any) -> Any:
+    """Return a normalization that has seen data and does not train."""
+    with OF_ANY.no_grad():
+        bn.running_mean.copy_(OF_ANY.linspace(-1, 1, bn.num_features))
+        bn.running_var.copy_(OF_ANY.linspace(0.5, 2, bn.num_features))
+        bn.weight.copy_(OF_ANY.linspace(1, 3, bn.num_features))
+        bn.bias.fill_(0.25)
+    return bn.eval()
+
+
+@pytest.mark.parametrize("bias", [True, False])
+def test_a_fused_layer_does_what_two_did(bias: bool) -> None:
+    utils, x = OF_ANY.nn.utils, OF_ANY.arange(48.0).view(2, 3, 8) / 10
+    conv, bn = OF_ANY.nn.Conv1d(3, 2, 3, bias=bias).eval(), normalized(OF_ANY.nn.BatchNorm1d(2))
+    assert OF_ANY.allclose(utils.fuse_conv_bn_eval(conv, bn)(x), bn(conv(x)))
+    conv = OF_ANY.nn.ConvTranspose1d(3, 2, 3, bias=bias).eval()
+    assert OF_ANY.allclose(utils.fusion.fuse_conv_bn_eval(conv, bn, transpose=True)(x), bn(conv(x)))
+    linear = OF_ANY.nn.Linear(8, 2, bias=bias).eval()
+    fused = utils.fuse_linear_bn_eval(linear, bn)
+    assert OF_ANY.allclose(fused(x[0]), bn(linear(x[0])))
+    assert fused.weight.requires_grad
+    assert type(fused.weight) is type(linear.weight)
+
+
+def test_layers_that_train_or_do_not_fit_are_not_fused() -> None:
+    conv, bn, fuse = OF_ANY.nn.Conv1d(3, 2, 3), OF_ANY.nn.BatchNorm1d(2), OF_ANY.nn.utils.fuse_conv_bn_eval
+    with pytest.raises(AssertionError, match="Fusion only for eval!"):
+        fuse(conv, bn.eval())
+    with pytest.raises(AssertionError, match=r"bn\.running_mean and bn\.running_var must not be None"):
+        fuse(conv.eval(), OF_ANY.nn.BatchNorm1d(2, track_running_stats=False).eval())
+    with pytest.raises(AssertionError, match=r"got linear\.out_features=3 and bn\.num_features=2"):
+        OF_ANY.nn.utils.fuse_linear_bn_eval(OF_ANY.nn.Linear(2, 3).eval(), bn)
+
+
+def test_names_that_are_not_public_and_that_programs_ask_for() -> None:
+    draws = OF_ANY.distributions.utils._standard_normal((2, 3), torch.float32, "cpu")
+    assert (draws.shape, draws.dtype) == ((2, 3), OF_ANY.float32)
+    assert OF_ANY.torch.Tensor is OF_ANY.Tensor
+    OF_ANY._assert_async(OF_ANY.tensor(True))
+    with pytest.raises(RuntimeError, match="the sky is low"):
+        OF_ANY._assert_async(OF_ANY.tensor(False), "the sky is low")
+    assert OF_ANY.hub.HASH_REGEX.search("net-0123abcd.pth")[1] == "0123abcd"
+    assert not OF_ANY.onnx.is_in_onnx_export()
+    assert not OF_ANY.compiler.is_exporting()
+    assert OF_ANY.distributions.ExponentialFamily is OF_ANY.distributions.exp_family.ExponentialFamily
+    assert OF_ANY.nn.utils.skip_init(OF_ANY.nn.Linear, 2, 3).weight.shape == (3, 2)
+
+
+def test_the_folder_of_the_hub_is_where_the_environment_says(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("TORCH_HOME", "/somewhere")
+    assert OF_ANY.hub.get_dir() == "/somewhere/hub"
+    monkeypatch.delenv("TORCH_HOME")
+    monkeypatch.setenv("XDG_CACHE_HOME", "/cache")
+    assert OF_ANY.hub.get_dir() == "/cache/torch/hub"
+
+
+def test_memory_goes_through_dlpack() -> None:
+    x = OF_ANY.arange(3.0)
+    y = OF_ANY.utils.dlpack.from_dlpack(x.numpy())
+    assert type(y) is OF_ANY.Tensor
+    y[0] = 5.0
+    assert x[0] == 5.0
+    assert type(OF_ANY.to_dlpack(x)).__name__ == "PyCapsule"
+
+
+def test_shapes_of_distributions_have_numel() -> None:
+    d = OF_ANY.distributions.MultivariateNormal(OF_ANY.zeros(4, 3), OF_ANY.eye(3))
+    assert (d.event_shape.numel(), d.batch_shape.numel(), d.expand((2, 4)).batch_shape.numel()) == (3, 4, 8)
+    assert d.sample((5,)).shape.numel() == 60
+    mixed = OF_ANY.distributions.Independent(OF_ANY.distributions.Normal(OF_ANY.zeros(2, 3), 1.0), 1)
+    assert (mixed.batch_shape.numel(), mixed.event_shape.numel()) == (2, 3)
+
+
+def test_a_function_before_loading_may_be_without_the_module() -> None:
+    layer, seen = OF_ANY.nn.Linear(2, 1), []
+    layer._register_load_state_dict_pre_hook(lambda state, *rest: seen.append((sorted(state), len(rest))))
+    layer._register_load_state_dict_pre_hook(lambda module, *rest: seen.append(module), with_module=True)
+    layer.load_state_dict(layer.state_dict())
+    assert seen == [(["bias", "weight"], 6), layer]

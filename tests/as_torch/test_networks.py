@@ -114,3 +114,35 @@ def test_resizing_by_names() -> None:
     assert F.upsample_nearest(x, scale_factor=2)[0, 0, 0].tolist() == [1, 1, 2, 2]
     assert F.upsample_bilinear(x, (1, 3))[0, 0, 0].tolist() == [1, 1.5, 2]
     assert F.upsample(x, (1, 1), mode="area").item() == 1.5
+
+
+def attended(*, embed_dim: int = 4, heads: int = 2, **options: Any) -> Any:
+    """Return what attention by given weights gives for one sequence of three vectors."""
+    x, weight = torch.arange(12.0).view(3, 4) / 10, torch.eye(4)
+    return F.multi_head_attention_forward(
+        *(x, x, x, embed_dim, heads, torch.cat([weight] * 3), None, None, None, False, 0.0, weight, None), **options
+    )
+
+
+def test_attention_by_given_weights_is_that_of_the_layer() -> None:
+    layer = torch.nn.MultiheadAttention(4, 2, bias=False)
+    with torch.no_grad():
+        layer.in_proj_weight.copy_(torch.cat([torch.eye(4)] * 3))
+        layer.out_proj.weight.copy_(torch.eye(4))
+    x = torch.arange(12.0).view(3, 4) / 10
+    for found, wanted in zip(attended(), layer(x, x, x), strict=True):
+        np.testing.assert_allclose(found.detach(), wanted.detach(), rtol=1e-12)
+    assert attended(need_weights=False)[1] is None
+
+
+@pytest.mark.parametrize(
+    ("options", "error", "text"),
+    [
+        ({"embed_dim": 5}, AssertionError, "was expecting embedding dimension of 5, but got 4"),
+        ({"heads": 3}, AssertionError, "embed_dim 4 not divisible by num_heads 3"),
+        ({"is_causal": True}, RuntimeError, "Need attn_mask if specifying the is_causal hint"),
+    ],
+)
+def test_attention_by_given_weights_refuses_what_does_not_fit(options: Any, error: Any, text: str) -> None:
+    with pytest.raises(error, match=text):
+        attended(**options)

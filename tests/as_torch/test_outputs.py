@@ -16,7 +16,7 @@ ONES = torch.ones(2)
 def test_a_result_is_written_into_the_tensor_that_is_given() -> None:
     out = torch.empty(2, dtype=torch.float32)
     assert torch.add(ONES, ONES, alpha=2, out=out) is out
-    assert (str(out.dtype), out.tolist()) == ("float32", [3.0, 3.0])
+    assert (out.dtype, out.tolist()) == ("float32", [3.0, 3.0])
     values, indices = torch.empty(0), torch.empty(0, dtype=torch.int64)
     result = torch.max(torch.eye(2), 1, out=(values, indices))
     assert result.values is values

@@ -77,7 +77,7 @@ def test_values_are_pytorchs(call: Callable[[], Any], value: Any) -> None:
     ],
 )
 def test_dtypes_are_pytorchs(call: Callable[[Any], Any], dtype: str) -> None:
-    assert str(call(torch.tensor([1.0, 2.0], dtype=torch.float32)).dtype) == dtype
+    assert call(torch.tensor([1.0, 2.0], dtype=torch.float32)).dtype.name == dtype
 
 
 def test_the_gradient_of_logarithms_of_sums_of_equal_complex_numbers_is_shared() -> None:
@@ -198,7 +198,7 @@ def test_bicubic_grid_sample_is_a_convolution_with_the_cubic_of_minus_three_quar
 def test_solutions_have_the_dtype_of_the_matrix() -> None:
     A = 2 * torch.eye(2, dtype=torch.complex64)
     y = torch.linalg.solve_triangular(A, torch.ones(2, 1, dtype=torch.float64), upper=True)
-    assert (str(y.dtype), y.tolist()) == ("complex64", [[0.5], [0.5]])
+    assert (y.dtype, y.tolist()) == ("complex64", [[0.5], [0.5]])
     with pytest.raises(RuntimeError, match="expected tensors of one dtype, but got Double and ComplexFloat"):
         torch.triangular_solve(torch.ones(2, 1, dtype=torch.float64), A)
 
@@ -209,7 +209,7 @@ def test_ends_of_other_dtypes_make_numbers_of_the_default_dtype() -> None:
 
 def test_masked_logarithms_of_sums_have_the_dtype_of_the_first_operand() -> None:
     y = torch.masked.logaddexp(torch.tensor([1, 2]), numbers(-INF, 2.0), other_mask=torch.tensor([True, False]))
-    assert (str(y.dtype), y.tolist()) == ("int64", [1, 2])
+    assert (y.dtype, y.tolist()) == ("int64", [1, 2])
 
 
 @pytest.mark.parametrize("upper", [False, True])

@@ -180,3 +180,19 @@ def test_a_tensor_without_axes_in_order_is_ravelled_into_one_piece() -> None:
     torch.ravel(y := counted(2, 2))[0] = 7.0
     assert y[0, 0] == 7
     assert torch.broadcast_shapes((2, 1), 3).numel() == 6
+
+
+def test_parts_of_complex_numbers_are_set() -> None:
+    x = torch.tensor([1 + 2j, 3.0])
+    x.real = torch.tensor([5, 6])
+    x.imag = 7
+    assert x.tolist() == [5 + 7j, 6 + 7j]
+    y = torch.ones(2)
+    y.real = torch.tensor([3.0, 4.0])
+    assert y.tolist() == [3.0, 4.0]
+    with pytest.raises(RuntimeError, match="imag is not implemented for tensors with non-complex dtypes"):
+        y.imag = 1.0
+
+
+def test_dense_tensors_have_no_axes_of_indices() -> None:
+    assert (torch.ones(2, 3).sparse_dim(), torch.ones(2, 3).dense_dim()) == (0, 2)

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import functools
 import operator
+import re
 from collections.abc import Callable, Iterator
 from typing import Any
 
@@ -20,6 +22,7 @@ pytest.importorskip("array_api_compat")
 bridge = __import__("dispatchkit.interop.torch", fromlist=["to_torch"])
 names = __import__("dispatchkit.interop.torch.calls", fromlist=["path_of"])
 translations = __import__("dispatchkit.as_torch.table", fromlist=["TRANSLATIONS"])
+spelled: Any = __import__("dispatchkit.as_torch", fromlist=["Tensor"])
 F = torch.nn.functional
 SQUARE = torch.tensor([[2.0, 0.5, -1.0], [0.5, 3.0, 0.75], [-1.0, 0.75, 1.5]], dtype=torch.float64)
 CLASSES = torch.tensor([0, 2, 1])
@@ -120,6 +123,10 @@ WHOLE: Calls = [lambda f, x: f((x > 0) * 4 + 2, (x > -1) * 6)]
 POOLED: Calls = [lambda f, x: f(x[None], 2), lambda f, x: f(x, 2, stride=1, padding=1), lambda f, x: f(x, (2,), 1)]
 EXTREMES: Calls = [lambda f, x: f(x, 0), lambda f, x: f(x * 0, dim=-1), lambda f, x: f(torch.stack([x, -x]), 1)]
 MIDDLE: Calls = [lambda f, x: f(x), lambda f, x: f(x[:2], 0), lambda f, x: f(x, dim=1, keepdim=True)]
+INDEFINITE: Calls = [
+    *(lambda f, x: f(x), lambda f, x: f(torch.stack([x - SQUARE, -x]))),
+    lambda f, x: f(x * (2 + 1j), hermitian=True),
+]
 FACTORED: Calls = [lambda f, x: f(x), lambda f, x: f(x[:2]), lambda f, x: f(torch.stack([x.T[:, 1:], -x[:, :2]]))]
 LOGITS: Calls = [lambda f, x: f(x * 0.2 + 0.4), lambda f, x: f(x, 0.25), lambda f, x: f(x[0], eps=0.125)]
 GAMMAS: Calls = [lambda f, x: f(x + 4, 1), lambda f, x: f(x + 4, p=3)]
@@ -199,6 +206,11 @@ CALLS: dict[str, Calls] = {
         lambda f, x: f(x, CLASSES.int() * 0 + 3, B=SQUARE, adjoint=True),
     ],
     **dict.fromkeys(("linalg.lu", "linalg.lu_factor", "linalg.lu_factor_ex"), FACTORED),
+    **dict.fromkeys(("linalg.ldl_factor", "linalg.ldl_factor_ex"), INDEFINITE),
+    "linalg.ldl_solve": [
+        lambda f, x: f(SQUARE, CLASSES.int() * 0 + 3, x),
+        lambda f, x: f(SQUARE, torch.tensor([-3, -3, 3]).int(), x[:, :1], hermitian=True),
+    ],
     "svd_lowrank": [lambda f, x: f(x, 3)[1], lambda f, x: f(x, q=3, M=x[:1])[1]],
     "pca_lowrank": [lambda f, x: f(x, 3)[1], lambda f, x: f(x, q=3, center=False)[1]],
     "linalg.lstsq": [
@@ -481,6 +493,17 @@ CALLS: dict[str, Calls] = {
     "nn.functional.linear": [lambda f, x: f(SQUARE, x), lambda f, x: f(x, SQUARE, bias=x[0])],
     "nn.functional.max_pool3d": [lambda f, x: f(image(x), (1, 2, 2), stride=1)],
     "nn.functional.max_pool2d": [lambda f, x: f(image(x), 2), lambda f, x: f(image(x), 2, stride=1)],
+    "nn.functional.multi_head_attention_forward": [
+        lambda f, x: f(
+            *(x[:, None], SQUARE[:, None], x[:, None], 3, 1, x.repeat(3, 1), x.reshape(-1)),
+            *(None, None, False, 0.0, SQUARE, x[0]),
+        ),
+        lambda f, x: f(
+            *(x, x, x, 3, 3, SQUARE.repeat(3, 1), None, SQUARE[:1, None], x[:1, None], True, 0.0, SQUARE, None),
+            attn_mask=SQUARE > 1,
+            average_attn_weights=False,
+        ),
+    ],
     "nn.functional.normalize": [lambda f, x: f(x), lambda f, x: f(x, 1.0, 0), lambda f, x: f(x, p=3.0, dim=-1)],
     "nn.functional.prelu": [lambda f, x: f(x, x[0, :1])],
     "nn.functional.scaled_dot_product_attention": [
@@ -553,6 +576,53 @@ def test_values_are_those_of_pytorch(path: str) -> None:
             assert array.dtype == other.dtype
             assert array.shape == other.shape
             torch.testing.assert_close(array, other, rtol=1e-10, atol=1e-12)
+
+
+def test_a_tensor_of_pytorch_itself_is_refused_by_its_whole_name() -> None:
+    cure = "not torch.Tensor; write torch.from_numpy(x.detach().numpy()) for it"
+    with pytest.raises(TypeError, match=re.escape(cure)):
+        spelled.mv(spelled.ones(3, 3), SQUARE[0])
+    with pytest.raises(TypeError, match=r"got \(torch\.Tensor; write .*, Tensor\), but expected"):
+        spelled.add(SQUARE, spelled.ones(3, 3))
+
+
+def test_a_function_of_pytorch_itself_gives_its_tensor_and_the_gradient_of_one_in_its_spelling() -> None:
+    x = spelled.tensor(SQUARE.tolist()).requires_grad_()
+    y = torch.nn.functional.pairwise_distance(x, spelled.zeros(3, 3))
+    assert type(y) is torch.Tensor
+    y.sum().backward()
+    t = SQUARE.clone().requires_grad_()
+    torch.nn.functional.pairwise_distance(t, torch.zeros(3, 3)).sum().backward()
+    np.testing.assert_allclose(x.grad.numpy(), t.grad.numpy(), rtol=1e-12)
+
+
+CONSTANTS = ("SQUARE", "CLASSES", "SIGNS", "LABELS")
+# Their calls make indices, which are NumPy's.
+MIXED = {"nn.functional.max_unpool2d", "nn.functional.max_unpool3d"}
+
+
+@pytest.mark.parametrize("path", sorted(FUNCTIONS.keys() - MIXED))
+def test_functions_in_pytorchs_spelling_compute_on_pytorchs_arrays(path: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    def spelled_over(x: Any) -> Any:
+        return dk.asarray(x.clone()).as_subclass(spelled.Tensor)
+
+    function = functools.reduce(getattr, path.split("."), spelled)
+    wanted = [flat(call(FUNCTIONS[path], SQUARE)) for call in calls_of(path)]
+    x = spelled_over(SQUARE)
+    for name in CONSTANTS:
+        monkeypatch.setitem(globals(), name, spelled_over(globals()[name]))
+    monkeypatch.setitem(globals(), "torch", spelled)
+    for call, expected in zip(calls_of(path), wanted, strict=True):
+        results = flat(call(function, x))
+        assert len(results) == len(expected)
+        for result, other in zip(results, expected, strict=True):
+            if isinstance(other, int | float | bool):
+                assert result == other
+                continue
+            assert type(result) is spelled.Tensor
+            assert type(result.array) is type(other)
+            assert result.array.shape == other.shape
+            np.testing.assert_allclose(result.numpy(), other.resolve_conj().numpy(), rtol=1e-10, atol=1e-12)
 
 
 def test_most_functions_give_the_type_back() -> None:
@@ -651,7 +721,7 @@ def test_refusals_of_operators_are_no_type_errors_that_pytorch_swallows() -> Non
         "'torch.matrix_exp' on [Bare]: no operation has its meaning, and Bare does not declare fallback.dense"
     )
     with pytest.raises(dk.TorchCallError, match=r"MetadataTensor does not declare fallback\.dense"):
-        torch.linalg.ldl_factor(MetadataTensor([[1.0]], {"unit": "m"}))
+        torch.geqrf(MetadataTensor([[1.0]], {"unit": "m"}))
 
 
 def test_an_error_of_a_rule_comes_out_of_an_operator_as_what_it_is() -> None:

@@ -16,6 +16,7 @@ from typing import Any
 import dispatchkit as dk
 import dispatchkit.as_torch
 from dispatchkit.as_torch import spelling, table
+from dispatchkit.as_torch.attributes import dtypes
 
 __all__ = ["make_files"]
 
@@ -43,12 +44,34 @@ class device(str):
     @property
     def index(self) -> builtins.int | None: ...
 
+class dtype:
+    def __new__(cls, value: Any) -> dtype_: ...
+    @property
+    def is_floating_point(self) -> builtins.bool: ...
+    @property
+    def is_complex(self) -> builtins.bool: ...
+    @property
+    def is_signed(self) -> builtins.bool: ...
+    @property
+    def itemsize(self) -> builtins.int: ...
+    @property
+    def dtype(self) -> Any: ...
+    def to_real(self) -> dtype_: ...
+    def to_complex(self) -> dtype_: ...
+    def __eq__(self, other: object, /) -> builtins.bool: ...
+    def __hash__(self) -> builtins.int: ...
+    def __getattr__(self, name: str) -> Any: ...
+
+dtype_ = dtype
+
 class Tensor(PlainTensor):
     def __init__(self, *data: Any, dtype: Any = ..., device: Any = ..., requires_grad: builtins.bool = ...) -> None: ...
     @property
     def shape(self) -> Size: ...
     @property
     def size(self) -> Any: ...
+    @property
+    def dtype(self) -> dtype_: ...
     @property
     def output_nr(self) -> builtins.int: ...
     @property
@@ -95,7 +118,7 @@ OTHER_RESULTS = {
     **dict.fromkeys(("kthvalue", "mode", "sort", "topk", "lu", "lu_unpack", "svd", "triangular_solve"), "Any"),
     **dict.fromkeys(("pca_lowrank", "svd_lowrank", "slogdet", "frexp"), "Any"),
     **dict.fromkeys(("cholesky_ex", "eig", "eigh", "inv_ex", "lstsq", "lu_factor", "lu_factor_ex", "qr"), "Any"),
-    "solve_ex": "Any",
+    **dict.fromkeys(("solve_ex", "ldl_factor", "ldl_factor_ex", "multi_head_attention_forward"), "Any"),
     **dict.fromkeys(("max_pool1d", "max_pool2d", "max_pool3d", "adaptive_max_pool1d", "adaptive_max_pool2d"), "Any"),
     **dict.fromkeys(("adaptive_max_pool3d", "fractional_max_pool2d", "fractional_max_pool3d"), "Any"),
 }
@@ -158,11 +181,15 @@ def _member(path: str, name: str, value: Any, lines: set[str]) -> str:
         return _layer(name, value) if issubclass(value, dk.nn.Module) else _derived(name, value)
     elif isinstance(value, (type, FunctionType)) and source in PUBLIC:
         lines.add(f"from {source} import {value.__name__} as {name}")
+    elif name == "inference_mode" and path:
+        lines.add(f"from {HOME} import {name} as {name}")
     elif name == "inference_mode":
         return INFERENCE_MODE
     elif isinstance(value, FunctionType) and source == spelling.__name__:
         return f"\ndef {name}(*args: Any, **kwargs: Any) -> Any: ...\n"
-    elif name not in {"Size", "Tensor", "device"}:
+    elif isinstance(value, dtypes.dtype) and not path:
+        return f"\n{name}: dtype\n"
+    elif name not in {"Size", "Tensor", "device", "dtype"}:
         return f"\n{name}: Any\n"
     return ""
 
@@ -211,6 +238,8 @@ def _methods() -> str:
         elif isinstance(value, property) and f"def {name}(" not in TENSOR:
             result = "builtins.bool" if name.startswith("is_") else "Tensor"
             text += f"    @property\n    def {name}(self) -> {result}: ...\n"
+            if value.fset is not None:
+                text += f"    @{name}.setter\n    def {name}(self, value: Any) -> None: ...\n"
         elif isinstance(value, FunctionType) and not name.startswith("_"):
             result = "Tensor" if name.endswith("_") else "Any"
             text += f"    def {name}(self, *args: Any, **kwargs: Any) -> {result}: ...\n"

@@ -7,6 +7,7 @@ Written by ``nox -s generated`` from the table; do not edit.
 from dispatchkit import enable_grad as enable_grad
 from dispatchkit import no_grad as no_grad
 from dispatchkit import set_grad_enabled as set_grad_enabled
+from dispatchkit.as_torch import inference_mode as inference_mode
 from dispatchkit.as_torch.autograd import anomaly_mode as anomaly_mode
 from dispatchkit.as_torch.autograd import forward_ad as forward_ad
 from dispatchkit.as_torch.autograd import function as function

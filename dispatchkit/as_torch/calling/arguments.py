@@ -8,6 +8,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from dispatchkit.as_torch import table
+from dispatchkit.as_torch.attributes.dtypes import dtype
 from dispatchkit.declare.namespace import tensor_namespace as xp
 from dispatchkit.protocol.overridable import Overridable
 
@@ -72,6 +73,8 @@ def arguments_by_name(
     for name, value in given.items():
         if type(value) is list:
             given[name] = tuple(value)
+        elif type(value) is dtype:
+            given[name] = value.dtype
         elif name == "dtype" and type(value) is type:
             given[name] = OF_PYTHON.get(value, value)
         elif type(value) is int and (targets.get(name) == "shape" or (name == "dims" and path == "permute")):

@@ -12,11 +12,13 @@ import functools
 import inspect
 import operator
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import nullcontext
 from typing import Any
 
 import numpy as np
 
 from dispatchkit.as_torch import table
+from dispatchkit.as_torch.attributes.dtypes import plain_dtype
 from dispatchkit.as_torch.calling import (  # noqa: F401  # they enter what they look at
     index_checks,
     matrix_checks,
@@ -36,6 +38,8 @@ from dispatchkit.as_torch.calling.refused import RefusedDtypes
 from dispatchkit.as_torch.calling.results import named
 from dispatchkit.as_torch.calling.sequences import check_several
 from dispatchkit.as_torch.calling.signatures import NAMES, check_types, signatures_of
+from dispatchkit.backends.arrays import dtype_name
+from dispatchkit.declare.libraries import making_like
 from dispatchkit.declare.namespace import tensor_namespace as xp
 from dispatchkit.graph.storage import Storage
 from dispatchkit.tree import map_leaves, sequence_items
@@ -140,6 +144,8 @@ class FunctionCaller:
         RuntimeError : for elements of a kind that PyTorch does not take
         IndexError : for axes that there are not
         """
+        if kwargs and "dtype" in kwargs:
+            kwargs["dtype"] = plain_dtype(kwargs["dtype"])
         if kwargs and kwargs.get("out") is not None and self.signatures.takes_out:
             rest = {name: value for name, value in kwargs.items() if name != "out"}
             self.check_arguments(args, rest)
@@ -301,7 +307,9 @@ class FunctionCaller:
             given = {name: lifted(value) for name, value in given.items()}
         arguments = {self.targets.get(name, name): value for name, value in given.items()}
         first = [arguments.pop(parameter) for parameter in self.by_place if parameter in arguments]
-        y = self.function(*first, **arguments)
+        # Of other arrays than NumPy's the numbers that a function adds are of their library, too.
+        with making_like(given) or nullcontext():
+            y = self.function(*first, **arguments)
         if lifts:
             return map_leaves(sequence_items, lowered, y)
         return y
@@ -314,7 +322,7 @@ class FunctionCaller:
         RuntimeError : for dtypes that PyTorch does not take
         """
         if refused is not None:
-            found = NAMES.get(str(refused.dtype), str(refused.dtype))
+            found = NAMES.get(dtype_name(refused.dtype), dtype_name(refused.dtype))
             raise NotImplementedError(f'"{self.path.rpartition(".")[2]}" not implemented for {found!r}')
         return not self.dtypes or self.dtypes.check(given)
 
@@ -347,7 +355,7 @@ class FunctionCaller:
         kinds += ["bifc"[PLAIN.index(type(x))] for x in numbers if type(x) in PLAIN]
         together = max(kinds, key="buifc".index, default="")
         x = next(iter(arrays.values()))
-        if together in self.refused and not self.dtypes.is_exempt(given, str(x.dtype)):
+        if together in self.refused and not self.dtypes.is_exempt(given, dtype_name(x.dtype)):
             return x
         if together == "u" and self.path in table.SUMS:
             given |= {name: xp.astype(x, xp.int64) for name, x in arrays.items()}

@@ -14,6 +14,8 @@ import numpy as np
 from dispatchkit.as_torch.calling.signatures import NAMES
 from dispatchkit.as_torch.shared import in_dtype_of
 from dispatchkit.as_torch.table import is_array
+from dispatchkit.backends.arrays import dtype_name as numpy_name
+from dispatchkit.backends.arrays import numpy_dtype
 
 __all__ = [
     "CHECKS",
@@ -78,12 +80,12 @@ def kind_of(x: Any) -> str:
     kind = getattr(dtype, "kind", None)
     if type(kind) is str:
         return kind
-    return np.dtype(str(dtype)).kind
+    return str(numpy_dtype(dtype).kind)
 
 
 def dtype_name(x: Any) -> str:
     """Return what PyTorch calls the dtype of a tensor."""
-    return NAMES.get(str(x.dtype), str(x.dtype))
+    return NAMES.get(numpy_name(x.dtype), numpy_name(x.dtype))
 
 
 def axis_of(given: Given, name: str = "dim", default: int = 0) -> tuple[int, int]:
@@ -103,7 +105,7 @@ def size_and_number(given: Given) -> None:
             f"full(): argument 'fill_value' (position 2) must be Number, not a tensor of shape {[*value.shape]}"
         )
     if given.get("dtype") is not None and isinstance(value, (bool, int, float, complex)):
-        given["fill_value"] = in_dtype_of(np.empty((), np.dtype(str(given["dtype"]))), value)
+        given["fill_value"] = in_dtype_of(np.empty((), numpy_dtype(given["dtype"])), value)
 
 
 @check_of("kthvalue")
@@ -157,7 +159,7 @@ def condition(given: Given) -> None:
     x = given["condition"]
     if len(given) == 1 or not hasattr(x, "dtype") or type(x).__module__.partition(".")[0] != "dispatchkit":
         return
-    if kind_of(x) != "b" and str(x.dtype) != "uint8":
+    if kind_of(x) != "b" and numpy_name(x.dtype) != "uint8":
         raise RuntimeError(
             f"where expected condition to be a boolean tensor, but got a tensor with dtype {dtype_name(x)}"
         )
@@ -234,7 +236,7 @@ def real_steps_of_range(given: Given) -> None:
 
 def is_complex(dtype: Any) -> bool:
     """Return whether a dtype is asked for that is complex."""
-    return dtype is not None and np.dtype(str(dtype)).kind == "c"
+    return dtype is not None and numpy_dtype(dtype).kind == "c"
 
 
 @look_each_time_of("addr")
@@ -447,7 +449,7 @@ def rates(given: Given) -> None:
 
 @look_of("randint_like")
 def range_of_integers(given: Given) -> None:
-    dtype = np.dtype(str(given.get("dtype") or given["input"].dtype))
+    dtype = numpy_dtype(given.get("dtype") or given["input"].dtype)
     high = given.get("high")
     if high is None:
         high = given.get("low", 0)
@@ -626,7 +628,7 @@ def same_dtypes(given: Given) -> None:
 )
 def floating_dtype(given: Given) -> None:
     dtype = given.get("dtype")
-    if dtype is not None and np.dtype(str(dtype)).kind not in "fc":
+    if dtype is not None and numpy_dtype(dtype).kind not in "fc":
         raise RuntimeError(f"could not infer output dtype: dtype must be floating point or complex. Got: {dtype}")
 
 
@@ -635,13 +637,13 @@ def fill_value(given: Given) -> Given:
     dtype = given.get("dtype") or getattr(given["input"], "dtype", None)
     if dtype is None or not isinstance(given["fill_value"], (bool, int, float, complex)):
         return given
-    return {**given, "fill_value": in_dtype_of(np.empty((), np.dtype(str(dtype))), given["fill_value"])}
+    return {**given, "fill_value": in_dtype_of(np.empty((), numpy_dtype(dtype)), given["fill_value"])}
 
 
 @check_of("complex", "polar")
 def real_parts(given: Given) -> None:
     parts = [*given.values()]
-    if any(kind_of(x) != "f" for x in parts) or len({str(x.dtype) for x in parts}) > 1:
+    if any(kind_of(x) != "f" for x in parts) or len({numpy_name(x.dtype) for x in parts}) > 1:
         raise RuntimeError(
             f"Expected both inputs to be Float or Double tensors of one dtype but got "
             f"{' and '.join(dtype_name(x) for x in parts)}"

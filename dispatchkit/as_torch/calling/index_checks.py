@@ -20,6 +20,7 @@ from dispatchkit.as_torch.calling.checks import (
     without,
 )
 from dispatchkit.as_torch.table import is_array
+from dispatchkit.backends.arrays import dtype_name as numpy_name
 
 
 def check_bounds(index: Any, length: int, axis: int, error: type[Exception] = RuntimeError, least: int = 0) -> None:
@@ -49,7 +50,7 @@ def check_bounds(index: Any, length: int, axis: int, error: type[Exception] = Ru
 )
 def dtypes_at_places(given: Given) -> None:
     index: Any = given.get("index", given.get("indices"))
-    if is_array(index) and index.numel() and str(index.dtype) not in ("int64", "int32"):
+    if is_array(index) and index.numel() and numpy_name(index.dtype) not in ("int64", "int32"):
         raise RuntimeError("index: Expected dtype int32/int64 for index")
     source: Any = given.get("source")
     if is_array(source) and source.dtype != given["input"].dtype:
@@ -64,7 +65,7 @@ def scattered(given: Given) -> None:
         raise RuntimeError("scatter(): Expected self.dtype to be equal to src.dtype")
     if not index.size:
         return
-    if str(index.dtype) not in ("int64", "int32"):
+    if numpy_name(index.dtype) not in ("int64", "int32"):
         raise RuntimeError("scatter(): Expected dtype int32/int64 for index")
     if max(index.ndim, 1) != max(x.ndim, 1):
         raise RuntimeError("Index tensor must have the same number of dimensions as self tensor")
@@ -111,7 +112,7 @@ def one_place_of_number(given: Given) -> None:
 @look_of("take_along_dim")
 def long_places_along_axis(given: Given) -> None:
     index = given["indices"]
-    if is_array(index) and str(index.dtype) != "int64":
+    if is_array(index) and numpy_name(index.dtype) != "int64":
         raise RuntimeError(f"torch.take_along_dim(): dtype of indices should be Long but got {dtype_name(index)}")
 
 
@@ -134,7 +135,7 @@ def ordered_numbers(given: Given) -> None:
 @look_of("take", "put")
 def long_places(given: Given) -> None:
     index = given["index"]
-    if is_array(index) and str(index.dtype) != "int64":
+    if is_array(index) and numpy_name(index.dtype) != "int64":
         raise RuntimeError(f"take(): Expected a long tensor for index, but got {dtype_name(index)}")
 
 
@@ -216,13 +217,13 @@ def written_places(given: Given) -> None:
 
 @look_each_time_of("take_along_dim")
 def places_along_all(given: Given) -> None:
-    if given.get("dim") is None and str(given["indices"].dtype) == "int64":
+    if given.get("dim") is None and numpy_name(given["indices"].dtype) == "int64":
         check_bounds(given["indices"], given["input"].numel(), 0)
 
 
 @look_each_time_of("index_fill")
 def filled_places(given: Given) -> None:
-    if str(given["index"].dtype) != "int64":
+    if numpy_name(given["index"].dtype) != "int64":
         raise IndexError(f"index_fill_(): Expected dtype int64 for index, found {dtype_name(given['index'])}")
 
 

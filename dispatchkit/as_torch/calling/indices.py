@@ -9,6 +9,7 @@ import numpy as np
 
 from dispatchkit.as_torch.calling.checks import dtype_name, kind_of
 from dispatchkit.as_torch.table import is_array
+from dispatchkit.backends.arrays import dtype_name as numpy_name
 from dispatchkit.declare.namespace import tensor_namespace as xp
 from dispatchkit.graph.storage import Storage
 
@@ -42,7 +43,7 @@ def index_like_pytorch(key: Any) -> Any:
         if isinstance(key.step, int) and key.step <= 0:
             raise ValueError("step must be greater than zero")
     elif is_array(key):
-        dtype = str(key.dtype)
+        dtype = numpy_name(key.dtype)
         if dtype == "uint8":
             warnings.warn(
                 "indexing with dtype torch.uint8 is now deprecated, please use a dtype torch.bool instead.",

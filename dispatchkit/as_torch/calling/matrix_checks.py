@@ -11,6 +11,8 @@ from dispatchkit.as_torch.calling.checks import Given, dtype_name, kind_of, look
 from dispatchkit.as_torch.calling.promotion import promote_types
 from dispatchkit.as_torch.calling.signatures import NAMES
 from dispatchkit.as_torch.table import is_array
+from dispatchkit.backends.arrays import dtype_name as numpy_name
+from dispatchkit.backends.arrays import numpy_dtype
 
 
 @look_of("tensordot")
@@ -35,7 +37,7 @@ def dtype_of_norm(given: Given) -> None:
         raise RuntimeError("linalg.vector_norm: Expected a non-complex scalar as the order of norm.")
     if given.get("dtype") is None:
         return
-    own, asked = np.dtype(str(x.dtype)), np.dtype(str(given["dtype"]))
+    own, asked = numpy_dtype(x.dtype), numpy_dtype(given["dtype"])
     found = NAMES.get(str(asked), str(asked))
     if asked.kind not in "fc":
         raise RuntimeError(f"linalg.vector_norm: dtype should be floating point or complex, but got {found}")
@@ -120,7 +122,7 @@ def axes_of_cross(given: Given) -> None:
 @look_of("lu_solve", "linalg.lu_solve", "lu_unpack")
 def dtype_of_pivots(given: Given) -> None:
     pivots: Any = given.get("pivots", given.get("LU_pivots"))
-    if given.get("unpack_pivots", True) and is_array(pivots) and str(pivots.dtype) != "int32":
+    if given.get("unpack_pivots", True) and is_array(pivots) and numpy_name(pivots.dtype) != "int32":
         raise RuntimeError(f"pivots should be a Tensor of scalar type torch.int32, found {_name(pivots)}")
 
 
@@ -135,6 +137,28 @@ def range_of_pivots(given: Given) -> None:
             f"pivots passed to lu_unpack must be between 1 and LU.size(-2)={LU.shape[-2]} inclusive: are they those "
             f"of lu_factor?"
         )
+
+
+@look_of("linalg.ldl_solve")
+def parts_of_indefinite_factors(given: Given) -> None:
+    LD: Any = given["LD"]
+    pivots: Any = given["pivots"]
+    B: Any = given["B"]
+    if LD.shape[-2] != LD.shape[-1]:
+        raise RuntimeError(f"linalg.ldl_solve: LD must be batches of square matrices, found shape {[*LD.shape]}")
+    if LD.shape[-1] != B.shape[-2]:
+        n, (rows, columns) = LD.shape[-1], B.shape[-2:]
+        raise RuntimeError(
+            f"Incompatible matrix sizes for linalg.ldl_solve: each A matrix is {n} by {n} but each b matrix is {rows} "
+            f"by {columns}"
+        )
+    if tuple(pivots.shape) != tuple(LD.shape[:-1]):
+        raise RuntimeError(
+            f"linalg.ldl_solve: Expected LD.shape[:-1] and pivots.shape to be the same, but got pivots with shape "
+            f"{[*pivots.shape]} instead"
+        )
+    if kind_of(pivots) not in "iu":
+        raise RuntimeError(f"linalg.ldl_solve: Expected pivots to be integers. Got {dtype_name(pivots)}")
 
 
 @look_of("linalg.matrix_rank", "linalg.pinv")

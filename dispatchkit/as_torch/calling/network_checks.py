@@ -9,6 +9,7 @@ import numpy as np
 
 from dispatchkit.as_torch.calling.checks import Given, check_of, dtype_name, kind_of, look_each_time_of, look_of
 from dispatchkit.as_torch.table import is_array
+from dispatchkit.backends.arrays import dtype_name as numpy_name
 from dispatchkit.declare.namespace import tensor_namespace as xp
 
 F = "nn.functional."
@@ -65,7 +66,7 @@ def mode_of_distances(given: Given) -> None:
 
 @look_of(f"{F}one_hot")
 def whole_classes(given: Given) -> None:
-    if str(given["input"].dtype) != "int64":
+    if numpy_name(given["input"].dtype) != "int64":
         raise RuntimeError(
             f"one_hot is only applicable to index tensor of type LongTensor, found {dtype_name(given['input'])}"
         )
@@ -301,7 +302,7 @@ def _look_at_unpooling(axes: int) -> None:
                 f"Input to max_unpool{axes}d should be a {axes + 1}d or {axes + 2}d Tensor, but got a tensor with "
                 f"{x.ndim} dimensions."
             )
-        if str(index.dtype) != "int64":
+        if numpy_name(index.dtype) != "int64":
             raise RuntimeError(f"elements in indices should be type int64 but got: {dtype_name(index)}")
         given["output_size"] = tuple(lengths)
 

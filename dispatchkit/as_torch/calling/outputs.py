@@ -6,9 +6,8 @@ import warnings
 from collections.abc import Callable
 from typing import Any
 
-import numpy as np
-
 from dispatchkit.as_torch.calling.promotion import CATEGORIES
+from dispatchkit.backends.arrays import numpy_dtype
 from dispatchkit.declare.namespace import tensor_namespace as xp
 from dispatchkit.graph.recording import is_grad_enabled, no_grad
 from dispatchkit.graph.storage import Storage
@@ -94,7 +93,7 @@ def check_cast(name: str, part: Any, out: Any, *, same: bool = False) -> None:
     ------
     RuntimeError : naming both dtypes
     """
-    own, found = np.dtype(str(out.dtype)), np.dtype(str(part.dtype))
+    own, found = numpy_dtype(out.dtype), numpy_dtype(part.dtype)
     if name in OF_TRUTH and own.name not in ("bool", "uint8"):
         raise RuntimeError(f"{name} only supports bool tensor for result, got: {own}")
     if same and own != found:

@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 
+from dispatchkit.backends.arrays import dtype_name, numpy_dtype
 from dispatchkit.declare.namespace import tensor_namespace as xp
 from dispatchkit.graph.storage import Storage
 
@@ -75,9 +76,9 @@ def common_dtype(values: Iterable[Any], with_axes: bool = False) -> Any:
         elif isinstance(value, (np.bool_, np.number)):
             numbers.add(value.dtype.kind.replace("u", "i"))
         elif value.ndim or with_axes:
-            of_axes.add(np.dtype(str(value.dtype)))
+            of_axes.add(numpy_dtype(value.dtype))
         else:
-            without.add(np.dtype(str(value.dtype)))
+            without.add(numpy_dtype(value.dtype))
     default = np.dtype(xp.get_default_dtype())
     return _common(frozenset(of_axes), frozenset(without), frozenset(numbers), default)
 
@@ -174,7 +175,7 @@ def _cast(value: Any, dtype: Any) -> Any:
         return cast
     if isinstance(value, Storage):
         tensor: Any = value
-        if str(tensor.dtype) == str(dtype):
+        if dtype_name(tensor.dtype) == dtype_name(dtype):
             return value
         return xp.astype(value, dtype)
     if type(value) is bool and dtype.kind in "fc":
@@ -189,7 +190,7 @@ def _cast(value: Any, dtype: Any) -> Any:
 def of_number(x: Any, number: Any) -> Any:
     """Return the dtype in which a number is taken beside a tensor."""
     kind = np.asarray(number).dtype.kind
-    own = np.dtype(str(x.dtype))
+    own = numpy_dtype(x.dtype)
     if CATEGORIES[kind] <= CATEGORIES[own.kind]:
         return own
     if kind == "i":

@@ -31,7 +31,7 @@ def quick(whole: FunctionCaller, otherwise: Callable[..., Any], most: int, cls: 
             and not kwargs
             and least <= len(args) <= most
             and type(args[0]) is cls
-            and (not looked or args[0].array.dtype.kind not in looked)
+            and (not looked or getattr(args[0].array.dtype, "kind", "") not in looked)
             and (
                 len(args) == 1
                 or (

@@ -14,7 +14,19 @@ __all__ = ["check_ranks", "ranks_of"]
 POOLS = ("avg_pool", "max_pool", "adaptive_avg_pool", "adaptive_max_pool", "fractional_max_pool", "lp_pool")
 MATRICES = (
     *("cholesky", "cholesky_ex", "eig", "eigh", "eigvals", "eigvalsh", "inv", "inv_ex", "lu", "lu_factor"),
-    *("lu_factor_ex", "matrix_exp", "matrix_power", "pinv", "qr", "slogdet", "svd", "svdvals", "det"),
+    *(
+        "ldl_factor",
+        "ldl_factor_ex",
+        "lu_factor_ex",
+        "matrix_exp",
+        "matrix_power",
+        "pinv",
+        "qr",
+        "slogdet",
+        "svd",
+        "svdvals",
+        "det",
+    ),
 )
 # By the names of arguments: the least number, and the largest where there is one.
 RANKS: dict[str, dict[str, tuple[int, ...]]] = {
@@ -62,6 +74,7 @@ RANKS: dict[str, dict[str, tuple[int, ...]]] = {
     "triu": {"input": (2,)},
     "vdot": {"input": (1, 1), "other": (1, 1)},
     "linalg.cond": {"input": (2,)},
+    "linalg.ldl_solve": {"LD": (2,), "B": (2,)},
     "linalg.lu_solve": {"LU": (2,), "B": (2,)},
     "linalg.matrix_norm": {"A": (2,)},
     "linalg.matrix_rank": {"A": (2,)},

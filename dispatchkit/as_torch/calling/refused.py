@@ -16,6 +16,7 @@ import numpy as np
 from dispatchkit.as_torch.calling.promotion import PROMOTING
 from dispatchkit.as_torch.calling.signatures import NAMES
 from dispatchkit.as_torch.table import NUMBERS_AS_OPERANDS
+from dispatchkit.backends.arrays import dtype_name
 from dispatchkit.graph.storage import Storage
 
 __all__ = ["RefusedDtypes"]
@@ -101,10 +102,10 @@ class RefusedDtypes:
         NotImplementedError : naming the dtype
         RuntimeError : naming the argument, too
         """
-        dtypes = {name: str(x.dtype) for name, x in tensors_of(given).items()}
+        dtypes = {name: dtype_name(x.dtype) for name, x in tensors_of(given).items()}
         if given.get("dtype") is not None:
             if not (self.of_nothing and is_empty(given)):
-                self.check_result(str(given["dtype"]))
+                self.check_result(dtype_name(given["dtype"]))
             return True
         of_group = {dtypes[name] for name in self.group if name in dtypes}
         numbers = self.numbers.union(self.group)

@@ -17,6 +17,7 @@ from dispatchkit.as_torch.calling.checks import (
     look_of,
 )
 from dispatchkit.as_torch.table import is_array
+from dispatchkit.backends.arrays import dtype_name as numpy_name
 
 
 @look_of("transpose", "transpose_copy")
@@ -105,7 +106,7 @@ def sections(given: Given) -> None:
     count: Any = next((given[name] for name in names if name in given), None)
     if not given["input"].ndim:
         raise RuntimeError("tensor_split expected at least a 1-dimensional tensor, but got a tensor with 0 dims")
-    if is_array(count) and str(count.dtype) != "int64":
+    if is_array(count) and numpy_name(count.dtype) != "int64":
         raise RuntimeError(
             f"tensor_split expected tensor_indices_or_sections to have dtype of long, but got {dtype_name(count)}"
         )

@@ -16,6 +16,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from dispatchkit.as_torch.table import SYNONYMS, is_array
+from dispatchkit.backends.arrays import numpy_dtype
 
 __all__ = ["Argument", "Signatures", "check_types", "signatures_of"]
 
@@ -218,11 +219,11 @@ def check_types(path: str, args: Sequence[Any], kwargs: Mapping[str, Any], given
             if present and not _fits(path, argument, value):
                 raise TypeError(
                     f"{name}(): argument {argument.name!r} (position {place + 1}) must be {_kind(argument)}, not "
-                    f"{type(value).__name__}"
+                    f"{name_of_type(value)}"
                 )
         check_presence(path, overloads[0], args, kwargs)
         return  # the function itself says what is not known
-    types = [*(type(x).__name__ for x in args), *(f"{key}={type(x).__name__}" for key, x in kwargs.items())]
+    types = [*map(name_of_type, args), *(f"{key}={name_of_type(value)}" for key, value in kwargs.items())]
     raise TypeError(
         f"{name}() received an invalid combination of arguments: got ({', '.join(types)}), but expected "
         f"{' or '.join(f'({_form(overload)})' for overload in overloads)}"
@@ -240,8 +241,19 @@ def _check_single_types(path: str, given: Mapping[str, Any]) -> None:
         if argument.name in given and not _fits(path, argument, given[argument.name]):
             raise TypeError(
                 f"{path.rpartition('.')[2]}(): argument {argument.name!r} must be {_kind(argument)}, not "
-                f"{type(given[argument.name]).__name__}"
+                f"{name_of_type(given[argument.name])}"
             )
+
+
+def name_of_type(value: Any) -> str:
+    """Return the name of an argument's type, and for a tensor of PyTorch itself what makes it one of this module."""
+    cls = type(value)
+    if cls.__module__.partition(".")[0] == "torch":
+        name = f"{cls.__module__}.{cls.__name__}"
+        if hasattr(value, "detach"):
+            name += "; write torch.from_numpy(x.detach().numpy()) for it"
+        return name
+    return cls.__name__
 
 
 def least_of(path: str) -> int:
@@ -335,7 +347,7 @@ def _is_of(path: str, argument: Argument, value: Any) -> bool:
     single = is_array(value) and value.ndim == 0
     if kind == "int":
         if single:
-            return bool(np.dtype(str(value.dtype)).kind in "iu")
+            return bool(numpy_dtype(value.dtype).kind in "iu")
         return hasattr(value, "__index__") and not isinstance(value, (bool, np.bool_)) and not is_array(value)
     if kind == "Scalar":
         return single or (isinstance(value, Number) and not is_array(value))

@@ -41,6 +41,7 @@ from dispatchkit.as_torch.distributions.further_transforms import CatTransform a
 from dispatchkit.as_torch.distributions.further_transforms import CorrCholeskyTransform as CorrCholeskyTransform
 from dispatchkit.as_torch.distributions.further_transforms import ReshapeTransform as ReshapeTransform
 from dispatchkit.as_torch.distributions.further_transforms import StackTransform as StackTransform
+from dispatchkit.as_torch.distributions.matrices import Wishart as Wishart
 from dispatchkit.as_torch.distributions.multivariate import LKJCholesky as LKJCholesky
 from dispatchkit.as_torch.distributions.multivariate import LowRankMultivariateNormal as LowRankMultivariateNormal
 from dispatchkit.as_torch.distributions.multivariate import MultivariateNormal as MultivariateNormal

@@ -5,6 +5,7 @@ from __future__ import annotations
 import copy
 from typing import Any
 
+from dispatchkit.as_torch.attributes.shapes import Shape
 from dispatchkit.as_torch.distributions import constraints
 from dispatchkit.as_torch.distributions.continuous import Normal
 from dispatchkit.as_torch.distributions.discrete import Categorical
@@ -48,7 +49,7 @@ class Independent(Distribution):
         other = copy.copy(self)
         extra = self._event_shape[: self.reinterpreted_batch_ndims]
         other.base_dist = self.base_dist.expand((*batch_shape, *extra))
-        other._batch_shape = tuple(batch_shape)
+        other._batch_shape = Shape(batch_shape)
         return other
 
     @property
@@ -141,7 +142,7 @@ class MixtureSameFamily(Distribution):
         parts = self.component_distribution.batch_shape[-1]
         other.component_distribution = self.component_distribution.expand((*batch_shape, parts))
         other.mixture_distribution = self.mixture_distribution.expand(batch_shape)
-        other._batch_shape = tuple(batch_shape)
+        other._batch_shape = Shape(batch_shape)
         return other
 
     @property
@@ -233,7 +234,7 @@ class TransformedDistribution(Distribution):
     @override
     def expand(self, batch_shape: Any, _instance: Any = None) -> Any:
         other = copy.copy(self)
-        other.base_dist, other._batch_shape = self.base_dist.expand(batch_shape), tuple(batch_shape)
+        other.base_dist, other._batch_shape = self.base_dist.expand(batch_shape), Shape(batch_shape)
         return other
 
     @property

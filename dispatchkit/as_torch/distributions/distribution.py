@@ -7,6 +7,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
+from dispatchkit.as_torch.attributes.shapes import Shape
 from dispatchkit.as_torch.distributions.constraints import is_dependent
 from dispatchkit.as_torch.spelling import Tensor, spell
 from dispatchkit.as_torch.table import is_array
@@ -64,7 +65,7 @@ class Distribution:
         Distribution._validate_args = value
 
     def __init__(self, batch_shape: Any = (), event_shape: Any = (), validate_args: Any = None) -> None:
-        self._batch_shape, self._event_shape = tuple(batch_shape), tuple(event_shape)
+        self._batch_shape, self._event_shape = Shape(batch_shape), Shape(event_shape)
         if validate_args is not None:
             self._validate_args = validate_args
         if self._validate_args:
@@ -123,7 +124,7 @@ class Distribution:
         other = _instance
         if other is None:
             other = copy.copy(self)
-        shape = tuple(batch_shape)
+        shape = Shape(batch_shape)
         for name, events in self.fields.items():
             if name in self.__dict__:
                 value = self.__dict__[name]
@@ -173,7 +174,7 @@ class Distribution:
         """Return the shape of draws."""
         if isinstance(sample_shape, int):
             raise TypeError(f"sample_shape must be a tuple such as ({sample_shape},), found {sample_shape}")
-        return (*sample_shape, *self._batch_shape, *self._event_shape)
+        return Shape((*sample_shape, *self._batch_shape, *self._event_shape))
 
     def _validate_sample(self, value: Any) -> None:
         """Raise for values that are not of the distribution, unless it takes arguments unchecked.

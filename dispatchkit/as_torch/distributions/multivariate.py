@@ -30,7 +30,75 @@ def solved(lower: Any, vectors: Any) -> Any:
     return TRANSLATIONS["linalg.solve_triangular"](lower, vectors[..., None], upper=False)[..., 0]
 
 
-class MultivariateNormal(CentredDistribution):
+def one_matrix(covariance_matrix: Any, precision_matrix: Any, scale_tril: Any) -> tuple[str, Any]:
+    """Return the one of three matrices that is given, and its name.
+
+    Raises
+    ------
+    ValueError : for several or none, and for one of fewer than two axes
+    """
+    matrices = {
+        "covariance_matrix": covariance_matrix,
+        "scale_tril": scale_tril,
+        "precision_matrix": precision_matrix,
+    }
+    held = {name: tensor_of(matrix) for name, matrix in matrices.items() if matrix is not None}
+    if len(held) != 1:
+        raise ValueError("Exactly one of covariance_matrix or precision_matrix or scale_tril may be specified.")
+    ((name, matrix),) = held.items()
+    if matrix.ndim < 2:
+        raise ValueError(f"{name} must be at least two-dimensional, with optional leading batch dimensions")
+    return name, matrix
+
+
+def _lower_of_precision(precision: Any) -> Any:
+    """Return the lower triangular factor of the inverse of matrices."""
+    flipped = xp.linalg.cholesky(xp.flip(precision, axis=(-2, -1)))
+    upper = xp.flip(flipped, axis=(-2, -1)).mT
+    unit = xp.broadcast_to(xp.eye(precision.shape[-1], dtype=precision.dtype), tuple(precision.shape))
+    return TRANSLATIONS["linalg.solve_triangular"](upper, unit, upper=False)
+
+
+# How the lower factor follows from each matrix.
+LOWER: dict[str, Any] = {
+    "scale_tril": lambda matrix: matrix,
+    "covariance_matrix": xp.linalg.cholesky,
+    "precision_matrix": _lower_of_precision,
+}
+
+
+class OfCovariance(Distribution):
+    """Base of the distributions that are given a covariance, its inverse or its lower factor."""
+
+    _unbroadcasted_scale_tril: Any
+
+    @property
+    def scale_tril(self) -> Any:
+        """The lower triangular matrix."""
+        if "scale_tril" in self.__dict__:
+            return self.__dict__["scale_tril"]
+        return self._unbroadcasted_scale_tril
+
+    @property
+    def covariance_matrix(self) -> Any:
+        """The covariance."""
+        if "covariance_matrix" in self.__dict__:
+            return self.__dict__["covariance_matrix"]
+        return self._unbroadcasted_scale_tril @ self._unbroadcasted_scale_tril.mT
+
+    @property
+    def precision_matrix(self) -> Any:
+        """The inverse of the covariance."""
+        if "precision_matrix" in self.__dict__:
+            return self.__dict__["precision_matrix"]
+        return xp.linalg.inv(self.covariance_matrix)
+
+    def _half_log_det(self) -> Any:
+        """Return half of the logarithm of the determinant of the covariance."""
+        return xp.sum(xp.log(xp.linalg.diagonal(self._unbroadcasted_scale_tril)), axis=-1)
+
+
+class MultivariateNormal(OfCovariance, CentredDistribution):
     """The normal distribution of vectors, with one of three matrices.
 
     Parameters
@@ -67,50 +135,13 @@ class MultivariateNormal(CentredDistribution):
         loc = tensor_of(loc)
         if loc.ndim < 1:
             raise ValueError("loc must be at least one-dimensional.")
-        matrices = {
-            "covariance_matrix": covariance_matrix,
-            "scale_tril": scale_tril,
-            "precision_matrix": precision_matrix,
-        }
-        held = {name: tensor_of(matrix) for name, matrix in matrices.items() if matrix is not None}
-        if len(held) != 1:
-            raise ValueError("Exactly one of covariance_matrix or precision_matrix or scale_tril may be specified.")
-        ((name, matrix),) = held.items()
-        if matrix.ndim < 2:
-            raise ValueError(f"{name} must be at least two-dimensional, with optional leading batch dimensions")
+        name, matrix = one_matrix(covariance_matrix, precision_matrix, scale_tril)
         shape = np.broadcast_shapes(tuple(matrix.shape)[:-2], tuple(loc.shape)[:-1])
         n = loc.shape[-1]
         self.loc = xp.broadcast_to(loc, (*shape, n))
         self.__dict__[name] = xp.broadcast_to(matrix, (*shape, n, n))
         super().__init__(shape, (n,), validate_args)
-        if name == "scale_tril":
-            lower = self.__dict__[name]
-        elif name == "covariance_matrix":
-            lower = xp.linalg.cholesky(self.__dict__[name])
-        else:
-            lower = _lower_of_precision(self.__dict__[name])
-        self._unbroadcasted_scale_tril = lower
-
-    @property
-    def scale_tril(self) -> Any:
-        """The lower triangular matrix."""
-        if "scale_tril" in self.__dict__:
-            return self.__dict__["scale_tril"]
-        return self._unbroadcasted_scale_tril
-
-    @property
-    def covariance_matrix(self) -> Any:
-        """The covariance."""
-        if "covariance_matrix" in self.__dict__:
-            return self.__dict__["covariance_matrix"]
-        return self._unbroadcasted_scale_tril @ self._unbroadcasted_scale_tril.mT
-
-    @property
-    def precision_matrix(self) -> Any:
-        """The inverse of the covariance."""
-        if "precision_matrix" in self.__dict__:
-            return self.__dict__["precision_matrix"]
-        return xp.linalg.inv(self.covariance_matrix)
+        self._unbroadcasted_scale_tril = LOWER[name](self.__dict__[name])
 
     @property
     @override
@@ -129,21 +160,9 @@ class MultivariateNormal(CentredDistribution):
         distance = xp.sum(solved(self._unbroadcasted_scale_tril, value - self.loc) ** 2, axis=-1)
         return -0.5 * (n * math.log(2 * math.pi) + distance) - self._half_log_det()
 
-    def _half_log_det(self) -> Any:
-        """Return half of the logarithm of the determinant of the covariance."""
-        return xp.sum(xp.log(xp.linalg.diagonal(self._unbroadcasted_scale_tril)), axis=-1)
-
     @override
     def entropy(self) -> Any:
         return 0.5 * self._event_shape[0] * (1.0 + math.log(2 * math.pi)) + self._half_log_det()
-
-
-def _lower_of_precision(precision: Any) -> Any:
-    """Return the lower triangular factor of the inverse of matrices."""
-    flipped = xp.linalg.cholesky(xp.flip(precision, axis=(-2, -1)))
-    upper = xp.flip(flipped, axis=(-2, -1)).mT
-    unit = xp.broadcast_to(xp.eye(precision.shape[-1], dtype=precision.dtype), tuple(precision.shape))
-    return TRANSLATIONS["linalg.solve_triangular"](upper, unit, upper=False)
 
 
 class LowRankMultivariateNormal(CentredDistribution):

@@ -8,7 +8,7 @@ from typing import Any
 
 from dispatchkit.as_torch.distributions.continuous import EULER
 from dispatchkit.as_torch.distributions.discrete import clamped
-from dispatchkit.as_torch.distributions.distribution import parameters
+from dispatchkit.as_torch.distributions.distribution import normals, parameters
 from dispatchkit.declare.namespace import tensor_namespace as xp
 
 __all__ = ["OF_UTILS"]
@@ -81,6 +81,16 @@ class lazy_property(cached_property[Any]):  # noqa: N801  # PyTorch's
 
     def __init__(self, wrapped: Callable[[Any], Any]) -> None:
         super().__init__(wrapped)
+
+
+def standard_normal(shape: Any, dtype: Any, device: Any) -> Any:
+    """Draw normal numbers.
+
+    Parameters
+    ----------
+    shape, dtype, device : of the tensor
+    """
+    return normals(shape, xp.empty((), dtype=dtype, device=device))
 
 
 # What `torch.distributions.utils` has.

@@ -21,3 +21,5 @@ probs_to_logits: Any
 tril_matrix_to_vec: Any
 
 vec_to_tril_matrix: Any
+
+_standard_normal: Any

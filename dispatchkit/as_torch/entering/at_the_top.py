@@ -7,9 +7,10 @@ from typing import Any
 
 import numpy as np
 
+from dispatchkit.as_torch.attributes.shapes import Shape
 from dispatchkit.as_torch.calling.allowed import allowed_names
-from dispatchkit.as_torch.shapes import Shape
 from dispatchkit.as_torch.spelling import FUNCTIONS, HOME, Tensor, spell
+from dispatchkit.backends.arrays import numpy_dtype
 from dispatchkit.declare.namespace import tensor_namespace as xp
 
 __all__ = ["changing_functions", "functions_at_the_top", "method_functions"]
@@ -145,7 +146,7 @@ def frombuffer(buffer: Any, *, dtype: Any, count: int = -1, offset: int = 0, req
     ------
     ValueError : where so many elements are not there
     """
-    elements = np.frombuffer(buffer, dtype=np.dtype(str(dtype)), count=count, offset=offset)
+    elements = np.frombuffer(buffer, dtype=numpy_dtype(dtype), count=count, offset=offset)
     return FUNCTIONS["from_numpy"](elements).requires_grad_(requires_grad)
 
 

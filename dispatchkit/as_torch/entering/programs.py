@@ -10,12 +10,15 @@ import numpy as np
 
 from dispatchkit import optim, random
 from dispatchkit.as_torch import distributions, stacked, utilities
+from dispatchkit.as_torch.attributes import dtypes
+from dispatchkit.as_torch.attributes.shapes import Shape
 from dispatchkit.as_torch.distributions import tools
 from dispatchkit.as_torch.entering.at_the_top import changing_functions, functions_at_the_top, method_functions
 from dispatchkit.as_torch.entering.entered import extend_module, of_module
 from dispatchkit.as_torch.entering.homes import enter_homes
 from dispatchkit.as_torch.files import serialization
-from dispatchkit.as_torch.layers import lazy, packed_sequences, parametrizations, reparametrized
+from dispatchkit.as_torch.functional import inference_mode
+from dispatchkit.as_torch.layers import fused, lazy, packed_sequences, parametrizations, reparametrized
 from dispatchkit.as_torch.layers import of_functions as layers
 from dispatchkit.as_torch.layers import options as further_options
 from dispatchkit.as_torch.layers.adaptive import AdaptiveLogSoftmaxWithLoss
@@ -27,7 +30,6 @@ from dispatchkit.as_torch.matrices import coordinates
 from dispatchkit.as_torch.matrices.optimizers import Adafactor, Muon, SparseAdam
 from dispatchkit.as_torch.methods.further_methods import give_further_methods
 from dispatchkit.as_torch.methods.reshaped import give_shapes_in_place
-from dispatchkit.as_torch.shapes import Shape
 from dispatchkit.as_torch.spelling import FUNCTIONS, HOME, Module, enter_module, spelling_results
 from dispatchkit.nn import utils
 
@@ -91,11 +93,14 @@ def enter_programs() -> None:
     coordinates.give_sparse_methods()
     enter_module("sparse", coordinates.OF_SPARSE)
     extend_module("", {"sparse_coo_tensor": coordinates.sparse_coo_tensor, "sparse_coo": "sparse_coo"})
-    enter_module("distributions", {name: value for name, value in vars(distributions).items() if name in NAMED})
+    families = {"ExponentialFamily": distributions.Distribution}
+    named = {name: value for name, value in vars(distributions).items() if name in NAMED}
+    enter_module("distributions", named | families)
     for name, members in OF_DISTRIBUTIONS.items():
         enter_module(f"distributions.{name}", {each: getattr(distributions, each) for each in members})
     enter_module("distributions.utils", tools.OF_UTILS)
-    enter_module("distributions.exp_family", {"ExponentialFamily": distributions.Distribution})
+    enter_module("distributions.exp_family", families)
+    extend_module("autograd", {"inference_mode": inference_mode})
     precision = {name: getattr(amp, name) for name in ("autocast", "GradScaler", "custom_fwd", "custom_bwd")}
     enter_module("amp", {**precision, "is_autocast_available": amp.is_autocast_available})
     enter_module("amp.autocast_mode", {**precision, "is_autocast_available": amp.is_autocast_available})
@@ -107,6 +112,10 @@ def enter_programs() -> None:
     for place, held in processes.modules().items():
         extend_module(place, held)
     extend_module("", method_functions(vars(sys.modules[HOME])))
+    # Names that are not public, and that programs ask for all the same.
+    vars(sys.modules[HOME]).update(torch=sys.modules[HOME], _assert_async=processes.assert_async)
+    vars(sys.modules[f"{HOME}.distributions.utils"])["_standard_normal"] = tools.standard_normal
+    vars(sys.modules[f"{HOME}.hub"])["HASH_REGEX"] = re.compile(r"-([a-f0-9]*)\.")
     enter_homes()
     hide_own_modules()
 
@@ -144,7 +153,9 @@ def _enter_layers() -> None:
         extend_module(path, layers_of_all)
     extend_module("nn.parallel", {"DataParallel": DataParallel})
     norms = ("weight_norm", "remove_weight_norm", "spectral_norm", "remove_spectral_norm")
-    extend_module("nn.utils", {name: getattr(reparametrized, name) for name in norms})
+    of_fusion = {name: getattr(fused, name) for name in fused.__all__}
+    extend_module("nn.utils", {name: getattr(reparametrized, name) for name in norms} | of_fusion)
+    enter_module("nn.utils.fusion", {name: value for name, value in of_fusion.items() if name != "skip_init"})
     places = (
         *("cached", "is_parametrized", "register_parametrization", "remove_parametrizations"),
         *("type_before_parametrizations", "ParametrizationList"),
@@ -189,14 +200,14 @@ def _enter_machine() -> None:
     of_threads |= {"get_num_interop_threads": machine.one, "set_num_interop_threads": machine.nothing}
     generators = ("initial_seed", "seed", "get_rng_state", "set_rng_state")
     of_random = {name: getattr(machine, name) for name in generators}
-    others = ("get_default_device", "set_default_device", "set_default_tensor_type")
+    others = ("get_default_device", "get_default_dtype", "set_default_device", "set_default_tensor_type")
     names = {**machine.TYPES, **of_threads, **of_random, **{name: getattr(machine, name) for name in others}}
     silent = ("set_float32_matmul_precision", "use_deterministic_algorithms", "set_flush_denormal")
     names |= dict.fromkeys(silent, machine.nothing)
     modes = ("are_deterministic_algorithms_enabled", "is_deterministic_algorithms_warn_only_enabled")
     names |= dict.fromkeys((*modes, "is_inference_mode_enabled"), machine.no)
     names |= {"get_float32_matmul_precision": machine.highest, "default_generator": random.default_generator}
-    names |= {"half": np.dtype("float16"), "bfloat16": limits.bfloat16}
+    names |= {"half": dtypes.dtype("float16"), "bfloat16": dtypes.bfloat16}
     extend_module(
         "",
         {
@@ -209,7 +220,7 @@ def _enter_machine() -> None:
             "Size": Shape,
             "layout": str,
             "memory_format": str,
-            "dtype": np.dtype,
+            "dtype": dtypes.dtype,
         },
     )
     vars(sys.modules[HOME])["__version__"] = limits.VERSION

@@ -12,7 +12,7 @@ from typing import IO, Any
 import numpy as np
 
 from dispatchkit import nn
-from dispatchkit.as_torch.devices import device
+from dispatchkit.as_torch.attributes.devices import device
 from dispatchkit.declare.namespace import tensor_namespace as xp
 from dispatchkit.errors import LoadError
 

@@ -6,6 +6,7 @@ import functools
 from collections.abc import Callable
 from typing import Any
 
+from dispatchkit.as_torch.attributes.dtypes import spelled_dtype
 from dispatchkit.declare.namespace import tensor_namespace as xp
 from dispatchkit.graph.recording import no_grad
 
@@ -32,7 +33,7 @@ class autocast:  # noqa: N801  # PyTorch's name
     >>> with torch.autocast("cuda", dtype=torch.float32):
     ...     y = torch.ones(2, 2) @ torch.ones(2, 2)
     >>> y.dtype
-    dtype('float64')
+    torch.float64
     """
 
     def __init__(
@@ -300,7 +301,7 @@ def is_autocast_available(device_type: str) -> bool:
 
 def get_autocast_dtype(device_type: str) -> Any:
     """Return the dtype in which blocks of `autocast` compute, the default one."""
-    return xp.get_default_dtype()
+    return spelled_dtype(xp.get_default_dtype())
 
 
 # What is asked about `autocast` at the top of PyTorch.

@@ -6,9 +6,11 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from dispatchkit.as_torch.attributes.dtypes import bfloat16
+from dispatchkit.backends.arrays import dtype_name, numpy_dtype
 from dispatchkit.declare.namespace import tensor_namespace as xp
 
-__all__ = ["VERSION", "AbsentDtype", "FloatLimits", "IntegerLimits", "bfloat16", "finfo", "iinfo"]
+__all__ = ["VERSION", "FloatLimits", "IntegerLimits", "finfo", "iinfo"]
 
 # Of PyTorch, whose names and signatures the tables of this package hold.
 VERSION = "2.13.0"
@@ -53,32 +55,6 @@ class IntegerLimits(NamedTuple):
     dtype: str
 
 
-class AbsentDtype:
-    """A dtype of PyTorch that NumPy has not: programs can name and compare it, and nothing can be made of it.
-
-    Parameters
-    ----------
-    name : of the dtype
-
-    Examples
-    --------
-    >>> import dispatchkit.as_torch as torch
-    >>> torch.ones(2).dtype == torch.bfloat16
-    False
-    """
-
-    is_floating_point, is_complex = True, False
-
-    def __init__(self, name: str) -> None:
-        self.name = name
-
-    def __repr__(self) -> str:
-        return f"torch.{self.name}"
-
-
-bfloat16 = AbsentDtype("bfloat16")
-
-
 # Source: it has 8 bits for the exponent, as float32, and 7 for digits.
 LARGEST = (2 - 2.0**-7) * 2.0**127
 OF_BFLOAT16 = FloatLimits(16, 2.0**-7, LARGEST, -LARGEST, 2.0**-126, 2.0**-126, 0.01, "bfloat16")
@@ -99,13 +75,13 @@ def finfo(type: Any = None) -> FloatLimits:
         type = xp.get_default_dtype()
     if type is bfloat16:
         return OF_BFLOAT16
-    dtype = np.dtype(str(type))
+    dtype = numpy_dtype(type)
     if dtype.kind not in "fc":
         raise TypeError(f"torch.finfo() requires a floating point input type, found {dtype}: use torch.iinfo")
     found: Any = np.finfo(dtype)
     names = ("eps", "max", "min", "tiny", "smallest_normal", "resolution")
     numbers: Any = {name: float(getattr(found, name)) for name in names}
-    return FloatLimits(bits=int(found.bits), dtype=str(found.dtype), **numbers)
+    return FloatLimits(bits=int(found.bits), dtype=dtype_name(found.dtype), **numbers)
 
 
 def iinfo(type: Any) -> IntegerLimits:
@@ -119,8 +95,8 @@ def iinfo(type: Any) -> IntegerLimits:
     ------
     TypeError : for one of other numbers
     """
-    dtype = np.dtype(str(type))
+    dtype = numpy_dtype(type)
     if dtype.kind not in "iu":
         raise TypeError(f"torch.iinfo() requires an integer input type, found {dtype}: use torch.finfo")
     found = np.iinfo(dtype)
-    return IntegerLimits(int(found.bits), int(found.max), int(found.min), str(dtype))
+    return IntegerLimits(int(found.bits), int(found.max), int(found.min), dtype_name(dtype))

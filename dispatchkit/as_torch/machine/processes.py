@@ -5,8 +5,10 @@ from __future__ import annotations
 import enum
 import math
 import multiprocessing
+import os
 from collections.abc import Callable, Iterator
 from contextlib import nullcontext
+from pathlib import Path
 from typing import Any, NoReturn
 
 import numpy as np
@@ -14,6 +16,10 @@ import numpy as np
 from dispatchkit import data
 from dispatchkit.as_torch.files import serialization
 from dispatchkit.as_torch.machine import settings
+from dispatchkit.as_torch.spelling import spelling_results
+from dispatchkit.backends.arrays import dtype_name
+from dispatchkit.declare.namespace import tensor_namespace as xp
+from dispatchkit.declare.wrapping import holds
 from dispatchkit.graph.storage import Storage
 from dispatchkit.marks import override
 
@@ -136,7 +142,7 @@ def assert_close(
         text = f"The values for attribute 'dtype' do not match: {found.dtype} != {wanted.dtype}."
     else:
         if rtol is None or atol is None:
-            known = [TOLERANCES.get(str(x.dtype), (0.0, 0.0)) for x in (found, wanted)]
+            known = [TOLERANCES.get(dtype_name(x.dtype), (0.0, 0.0)) for x in (found, wanted)]
             rtol, atol = (max(both) for both in zip(*known, strict=True))
         close = np.isclose(found, wanted, rtol, atol, equal_nan)
         if not close.all():
@@ -156,8 +162,40 @@ def _array_of(x: Any) -> Any:
     return np.asarray(x)
 
 
+def to_dlpack(tensor: Any) -> Any:
+    """Return what other libraries take a tensor's memory from, once.
+
+    Parameters
+    ----------
+    tensor : the tensor
+    """
+    return tensor.__dlpack__()
+
+
+def assert_async(condition: Any, message: str = "") -> None:
+    """Raise where a condition does not hold.
+
+    Parameters
+    ----------
+    condition : a tensor of one element
+    message : of the error
+
+    Raises
+    ------
+    RuntimeError : where it is 0
+    """
+    if not holds(condition != 0, traced=True):
+        raise RuntimeError(message or "Expected Tensor with single nonzero value, but got zero")
+
+
 def _from_the_net(*args: Any, **kwargs: Any) -> NoReturn:
     raise RuntimeError("nothing is loaded from the net; download the file, and read it with torch.load(path)")
+
+
+def _folder_of_hub() -> str:
+    """Return the folder that PyTorch keeps files from the net in."""
+    cache = os.environ.get("XDG_CACHE_HOME") or "~/.cache"
+    return str(Path(os.environ.get("TORCH_HOME") or f"{cache}/torch").expanduser() / "hub")
 
 
 def _without_group(*args: Any, **kwargs: Any) -> NoReturn:
@@ -185,22 +223,29 @@ def modules() -> dict[str, dict[str, Any]]:
     of_processes = {name: getattr(multiprocessing, name) for name in multiprocessing.__all__}
     sharing = {"get_sharing_strategy": lambda: "file_system", "set_sharing_strategy": settings.nothing}
     files = {"save": serialization.save, "load": serialization.load, "add_safe_globals": settings.nothing}
+    asked = ("is_compiling", "is_dynamo_compiling", "is_exporting")
     as_they_are = dict.fromkeys(("disable", "allow_in_graph", "assume_constant_result"), settings.as_it_is)
     return {
-        "compiler": {**as_they_are, "is_compiling": settings.no, "is_dynamo_compiling": settings.no},
+        "": {"to_dlpack": to_dlpack},
+        "compiler": {**as_they_are, **dict.fromkeys(asked, settings.no)},
         "distributed": {**dict.fromkeys(TOGETHER, _without_group), "ReduceOp": ReduceOp},
         "distributed.nn": dict.fromkeys(
             ("all_gather", "all_reduce", "all_to_all", "broadcast", "gather", "reduce", "reduce_scatter", "scatter"),
             _without_group,
         ),
-        "hub": dict.fromkeys(("load", "load_state_dict_from_url", "download_url_to_file"), _from_the_net),
+        "hub": {
+            **dict.fromkeys(("load", "load_state_dict_from_url", "download_url_to_file"), _from_the_net),
+            "get_dir": _folder_of_hub,
+        },
         "multiprocessing": {**of_processes, **sharing},
         "nn.attention": {"SDPBackend": SDPBackend, "sdpa_kernel": nullcontext},
         "nn.parallel": {"DistributedDataParallel": DistributedDataParallel},
+        "onnx": {"is_in_onnx_export": settings.no},
         "serialization": files,
         "testing": {"assert_close": assert_close},
         "types": {"Device": Any, "Number": int | float | bool},
         "utils.data": {"DistributedSampler": DistributedSampler},
+        "utils.dlpack": {"from_dlpack": spelling_results(xp.from_dlpack), "to_dlpack": to_dlpack},
         "utils.model_zoo": {"load_url": _from_the_net},
         "version": {"cuda": None, "hip": None, "git_version": "", "debug": False},
     }

@@ -6,8 +6,9 @@ from typing import Any
 
 from dispatchkit import random
 from dispatchkit.as_torch import table
+from dispatchkit.as_torch.attributes.devices import device
+from dispatchkit.as_torch.attributes.dtypes import spelled_dtype
 from dispatchkit.as_torch.calling import promotion
-from dispatchkit.as_torch.devices import device
 from dispatchkit.as_torch.spelling import HOME, Tensor
 from dispatchkit.backends.arrays import numpy_dtype
 from dispatchkit.declare.namespace import tensor_namespace as xp
@@ -103,6 +104,11 @@ def set_default_tensor_type(t: Any) -> None:
     xp.set_default_dtype(t.of_dtype)
 
 
+def get_default_dtype() -> Any:
+    """Return the dtype of tensors that are made of Python's floats."""
+    return spelled_dtype(xp.get_default_dtype())
+
+
 def promote_types(type1: Any, type2: Any) -> Any:
     """Return the dtype of results of two dtypes.
 
@@ -110,7 +116,7 @@ def promote_types(type1: Any, type2: Any) -> Any:
     ----------
     type1, type2 : the dtypes
     """
-    return promotion.promote_types(numpy_dtype(type1), numpy_dtype(type2))
+    return spelled_dtype(promotion.promote_types(numpy_dtype(type1), numpy_dtype(type2)))
 
 
 def result_type(tensor1: Any, tensor2: Any) -> Any:
@@ -120,7 +126,7 @@ def result_type(tensor1: Any, tensor2: Any) -> Any:
     ----------
     tensor1, tensor2 : tensors or numbers
     """
-    return promotion.common_dtype((tensor1, tensor2))
+    return spelled_dtype(promotion.common_dtype((tensor1, tensor2)))
 
 
 def can_cast(from_: Any, to: Any) -> bool:

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from dispatchkit.as_torch.shapes import Shape, Size
+from dispatchkit.as_torch.attributes.shapes import Shape, Size
 from dispatchkit.as_torch.spelling import CLASSES, FUNCTIONS, HOME, Tensor, spell
 from dispatchkit.as_torch.table import is_array
 from dispatchkit.declare.namespace import tensor_namespace as xp

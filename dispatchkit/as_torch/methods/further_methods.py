@@ -13,6 +13,7 @@ from dispatchkit import random
 from dispatchkit.as_torch.spelling import Tensor
 from dispatchkit.as_torch.strided import memory_of
 from dispatchkit.as_torch.table import is_array
+from dispatchkit.backends.arrays import numpy_dtype
 from dispatchkit.declare.namespace import tensor_namespace as xp
 
 
@@ -32,7 +33,7 @@ def drawing(
     def method(self: Any, *args: Any, generator: Any = None, **kwargs: Any) -> Any:
         if not self.numel() and not of_nothing:
             return self
-        if np.dtype(str(self.dtype)).kind not in kinds:
+        if numpy_dtype(self.dtype).kind not in kinds:
             raise NotImplementedError(f"elements of the dtype {self.dtype} are not drawn from this distribution")
         return self.copy_(formula(draw(shape=self.shape, generator=generator), *args, **kwargs))
 
@@ -194,6 +195,31 @@ def random_(self: Any, first: int = 0, last: int | None = None, *, generator: An
     return self.copy_(xp.astype(random.randint(first, last, shape=tuple(self.shape), generator=generator), self.dtype))
 
 
+def set_real(self: Any, value: Any) -> None:
+    """Set the real parts of the elements."""
+    if not self.is_complex():
+        self.copy_(value)
+        return
+    self.copy_(xp.astype(value, self.imag.dtype) + 1j * self.imag)
+
+
+def set_imag(self: Any, value: Any) -> None:
+    """Set the imaginary parts of the elements.
+
+    Raises
+    ------
+    RuntimeError : for a tensor of real numbers
+    """
+    if not self.is_complex():
+        raise RuntimeError("imag is not implemented for tensors with non-complex dtypes.")
+    self.copy_(self.real + 1j * xp.astype(value, self.real.dtype))
+
+
+def sparse_dim(self: Any) -> int:
+    """Return 0, the number of axes that have indices."""
+    return 0
+
+
 METHODS = (
     ndimension,
     nelement,
@@ -206,6 +232,7 @@ METHODS = (
     is_nonzero,
     is_same_size,
     is_signed,
+    sparse_dim,
 )
 # With which axes last the elements of a layout follow one another.
 CHANNELS_LAST = {"channels_last": (0, 2, 3, 1), "channels_last_3d": (0, 2, 3, 4, 1)}
@@ -285,6 +312,7 @@ INSTEAD = {
 NAMES = {
     **{method.__name__: method for method in (*METHODS, fill_diagonal_, random_)},
     "output_nr": property(output_nr),
+    "dense_dim": ndimension,
     **dict.fromkeys(("pin_memory", "share_memory_", "to_dense", "coalesce"), as_it_is),
     **dict.fromkeys(("is_pinned", "is_shared", "is_conj", "is_neg", "is_inference", "is_distributed"), no),
     **{name: property(no) for name in ("is_sparse", "is_quantized", "is_meta", "is_nested", "is_mkldnn")},
@@ -299,3 +327,5 @@ def give_further_methods() -> None:
     for name, method in NAMES.items():
         if not hasattr(Tensor, name):
             setattr(Tensor, name, method)
+    for name, setter in {"real": set_real, "imag": set_imag}.items():
+        setattr(Tensor, name, getattr(Tensor, name).setter(setter))

@@ -15,6 +15,7 @@ import numpy as np
 from dispatchkit.as_torch.operators import in_place
 from dispatchkit.as_torch.spelling import FUNCTIONS, Tensor
 from dispatchkit.as_torch.table import is_array
+from dispatchkit.backends.arrays import dtype_name
 from dispatchkit.declare.namespace import tensor_namespace as xp
 from dispatchkit.graph.recording import is_grad_enabled
 
@@ -112,7 +113,7 @@ def apply_(self: Any, callable: Call) -> Any:
     if self.requires_grad:
         raise RuntimeError("Can't call apply_() on Variable that requires grad. Use var.detach().apply_() instead.")
     elements = [callable(element) for element in self.detach().numpy().ravel().tolist()]
-    return self.copy_(xp.asarray(np.array(elements, dtype=str(self.dtype)).reshape(tuple(self.shape))))
+    return self.copy_(xp.asarray(np.array(elements, dtype=dtype_name(self.dtype)).reshape(tuple(self.shape))))
 
 
 def adjoint(self: Any) -> Any:

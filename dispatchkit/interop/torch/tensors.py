@@ -212,8 +212,8 @@ def as_torch_function(function: Call) -> Call:
 
 
 def closed(value: Any) -> Any:
-    """Return a plain tensor as PyTorch's; an array type or subclass of `Tensor` as it is."""
-    if type(value) is Tensor:
+    """Return a plain tensor, in any spelling, as PyTorch's; an array type or subclass of `Tensor` as it is."""
+    if type(value) is Tensor or getattr(type(value), "__dispatch_plain__", False):
         return to_torch(value)
     return value
 

@@ -26,7 +26,7 @@ from torch.testing._internal import common_device_type, common_dtype, common_uti
 import dispatchkit as dk
 import dispatchkit.as_torch as spelled
 from dispatchkit import tree
-from dispatchkit.as_torch.machine.limits import AbsentDtype
+from dispatchkit.as_torch.attributes.dtypes import AbsentDtype
 from dispatchkit.autograd import graph
 from dispatchkit.graph.node import Leaf
 
@@ -44,9 +44,7 @@ def theirs(value: Any) -> Any:
     if isinstance(value, dk.Tensor):
         value = value.detach()
         return torch.from_numpy(np.array(value if value.is_tracer else value.numpy()))
-    if isinstance(value, np.dtype):
-        return getattr(torch, str(value))
-    if isinstance(value, AbsentDtype):
+    if isinstance(value, SPELLED.dtype):
         return getattr(torch, value.name)
     return value
 
@@ -244,7 +242,7 @@ OF_THE_CORE = types.SimpleNamespace(
 )
 OF_PYTORCH_ALONE = {
     "torch._C": OF_THE_CORE,
-    "torch._utils": types.SimpleNamespace(_element_size=lambda dtype: np.dtype(str(dtype)).itemsize),
+    "torch._utils": types.SimpleNamespace(_element_size=lambda dtype: dtype.itemsize),
 }
 
 

@@ -24,6 +24,8 @@ import dispatchkit.as_torch as spelled
 SAMPLES = 8  # of an operator
 SPELLED: Any = spelled
 NO_SAMPLES_HERE = ("sparse.", "jiterator", "to_sparse")  # layouts, and functions for GPUs
+# Samples of a public function that bear the name of what it calls.
+PUBLIC = {"_segment_reduce": "segment_reduce"}
 UP_TO_FACTORS = ("linalg.eig", "linalg.eigh", "linalg.svd", "svd")
 
 
@@ -56,6 +58,8 @@ def spelled_as(value: Any) -> Any:
         return str(value) if isinstance(value, torch.device) else getattr(SPELLED, str(value).removeprefix("torch."))
     if isinstance(value, dict):
         return {name: spelled_as(member) for name, member in value.items()}
+    if isinstance(value, torch.nn.PairwiseDistance):
+        return SPELLED.nn.PairwiseDistance(value.norm, value.eps, value.keepdim)
     return type(value)(map(spelled_as, value)) if type(value) in (list, tuple) else value
 
 
@@ -79,7 +83,8 @@ def function_of(op: Any) -> Any:
     if isinstance(op.op, types.MethodDescriptorType):
         return getattr(SPELLED.Tensor, op.name)
     place: Any = SPELLED
-    for part in op.name.split("."):
+    name = PUBLIC.get(op.name, op.name)
+    for part in name.split("."):
         if not hasattr(place, part):
             return getattr(SPELLED.Tensor, op.name) if "." not in op.name else getattr(place, part)
         place = getattr(place, part)

@@ -6,6 +6,8 @@ Written by ``nox -s generated`` from the table; do not edit.
 # mypy: disable-error-code="misc, no-redef, override"
 from dispatchkit.as_torch.nn.utils import clip_grad as clip_grad
 from dispatchkit.as_torch.nn.utils import convert_parameters as convert_parameters
+from dispatchkit.as_torch.nn.utils import fusion as fusion
+from dispatchkit.as_torch.nn.utils import init as init
 from dispatchkit.as_torch.nn.utils import parametrizations as parametrizations
 from dispatchkit.as_torch.nn.utils import parametrize as parametrize
 from dispatchkit.as_torch.nn.utils import rnn as rnn
@@ -21,11 +23,21 @@ clip_grad_value_: Any
 
 clip_grads_with_norm_: Any
 
+fuse_conv_bn_eval: Any
+
+fuse_conv_bn_weights: Any
+
+fuse_linear_bn_eval: Any
+
+fuse_linear_bn_weights: Any
+
 get_total_norm: Any
 
 remove_spectral_norm: Any
 
 remove_weight_norm: Any
+
+skip_init: Any
 
 spectral_norm: Any
 

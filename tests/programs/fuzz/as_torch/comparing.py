@@ -262,7 +262,7 @@ def are_finite_arguments(call: Call) -> bool:
 def compared_part(call: Call, x: Any, y: Any) -> Difference | None:
     if not isinstance(y, torch.Tensor):
         if isinstance(y, (torch.dtype, torch.device)):
-            return None if str(y).removeprefix("torch.") == str(x) else Difference(call, "value", f"{x} for {y}")
+            return None if str(y) == str(x) else Difference(call, "value", f"{x} for {y}")
         if type(x) is not type(y) and not isinstance(y, torch.Size):
             return Difference(call, "parts", f"{type(x).__name__} for {type(y).__name__}")
         same = x == y or (isinstance(y, float) and np.isclose(x, y, equal_nan=True))
@@ -273,8 +273,8 @@ def compared_part(call: Call, x: Any, y: Any) -> Difference | None:
         return Difference(call, "parts", f"a tensor of the class {type(x).__name__}")
     if tuple(x.shape) != tuple(y.shape):
         return Difference(call, "shape", f"{tuple(x.shape)} for {tuple(y.shape)}")
-    if str(x.dtype) != str(y.dtype).removeprefix("torch."):
-        return Difference(call, "dtype", f"{x.dtype} for {str(y.dtype).removeprefix('torch.')}")
+    if str(x.dtype) != str(y.dtype):
+        return Difference(call, "dtype", f"{x.dtype} for {y.dtype}")
     if is_drawn(call) or call.path in FACTORS:
         return None
     return compared_values(call, "value", plain(x), plain(y))

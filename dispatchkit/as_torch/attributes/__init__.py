@@ -1,0 +1,1 @@
+"""What tensors of PyTorch have as attributes: dtypes, devices and shapes."""

@@ -1,0 +1,52 @@
+"""What PyTorch's layers call: norms that give back what they compute on the way, grid samplers with numbers for words.
+
+What a norm gives back besides its result has a gradient of the group norm alone, as in PyTorch.
+"""
+
+from __future__ import annotations
+
+from dispatchkit.as_torch.further_networks import grid_sample
+from dispatchkit.as_torch.networks import batch_norm
+from dispatchkit.as_torch.shared import written_functions
+from dispatchkit.as_torch.table import ALONE
+from dispatchkit.declare.namespace import tensor_namespace as xp
+from dispatchkit.nn import functional
+
+# By their numbers.
+INTERPOLATIONS = ("bilinear", "nearest", "bicubic")
+PADDINGS = ("zeros", "border", "reflection")
+
+
+def _mean_and_inverse(x, axes, eps, *, keepdims=False):
+    """Return means, and one divided by standard deviations."""
+    variance = xp.var(x, axis=axes, keepdims=keepdims)
+    return xp.mean(x, axis=axes, keepdims=keepdims), 1 / xp.sqrt(variance + eps)
+
+
+def native_batch_norm(input, weight, bias, running_mean, running_var, training, momentum, eps):
+    y = batch_norm(input, running_mean, running_var, weight, bias, training, momentum, eps)
+    if not training:
+        return y, input.new_zeros(0), input.new_zeros(0)
+    return y, *_mean_and_inverse(input.detach(), (0, *range(2, input.ndim)), eps)
+
+
+def native_layer_norm(input, normalized_shape, weight, bias, eps):
+    y = functional.layer_norm(input, tuple(normalized_shape), weight, bias, eps)
+    axes = tuple(range(input.ndim - len(normalized_shape), input.ndim))
+    return y, *_mean_and_inverse(input.detach(), axes, eps, keepdims=True)
+
+
+def native_group_norm(input, weight, bias, N, C, HxW, group, eps):
+    y = functional.group_norm(input, group, weight, bias, eps)
+    return y, *_mean_and_inverse(xp.reshape(input, (N, group, C // group * HxW)), -1, eps)
+
+
+def grid_sampler_2d(input, grid, interpolation_mode, padding_mode, align_corners):
+    return grid_sample(input, grid, INTERPOLATIONS[interpolation_mode], PADDINGS[padding_mode], align_corners)
+
+
+def grid_sampler_3d(input, grid, interpolation_mode, padding_mode, align_corners):
+    return grid_sampler_2d(input, grid, interpolation_mode, padding_mode, align_corners)
+
+
+ALONE.update(written_functions(globals()))

@@ -1,0 +1,73 @@
+"""`torch.linalg.ldl_factor`, `ldl_factor_ex` and `ldl_solve`: factors of matrices that need not be definite."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+import dispatchkit.as_torch
+
+torch: Any = dispatchkit.as_torch
+# Its first pivot is 0, so that two rows are eliminated together.
+SADDLE = torch.tensor([[0.0, 2.0, 1.0], [2.0, 0.0, 3.0], [1.0, 3.0, -1.0]])
+RIGHT = torch.tensor([[1.0, 2.0], [0.0, 1.0], [3.0, -1.0]])
+
+
+def test_factors_and_pivots_are_those_of_lapack() -> None:
+    LD, pivots = torch.linalg.ldl_factor(SADDLE)
+    assert pivots.tolist() == [-2, -2, 3]
+    assert pivots.dtype is torch.int32
+    np.testing.assert_allclose(LD.numpy(), np.array([[0, 0, 0], [2, 0, 0], [1.5, 0.5, -4]]), rtol=1e-12, atol=1e-12)
+
+
+@pytest.mark.parametrize("hermitian", [False, True])
+def test_solutions_solve_the_equations(hermitian: bool) -> None:
+    imaginary = torch.tensor([[0.0, -1.0, 2.0], [1.0, 0.0, 0.5], [-2.0, -0.5, 0.0]])
+    A = SADDLE + 1j * (imaginary if hermitian else imaginary.abs())
+    A = torch.stack([A, A + torch.eye(3)])
+    LD, pivots = torch.linalg.ldl_factor(A, hermitian=hermitian)
+    x = torch.linalg.ldl_solve(LD, pivots, RIGHT + 0j, hermitian=hermitian)
+    np.testing.assert_allclose(A @ x, np.broadcast_to(RIGHT, (2, 3, 2)), rtol=1e-10, atol=1e-12)
+
+
+def test_factors_and_solutions_have_derivatives() -> None:
+    def solved(A: Any, B: Any) -> Any:
+        return torch.linalg.ldl_solve(*torch.linalg.ldl_factor(A + A.mT), B)
+
+    arguments = (SADDLE.clone().requires_grad_(), RIGHT.clone().requires_grad_())
+    assert torch.autograd.gradcheck(solved, arguments)
+
+
+def test_a_pivot_of_0_is_reported() -> None:
+    result = torch.linalg.ldl_factor_ex(torch.zeros(2, 3, 3))
+    assert result.info.tolist() == [1, 1]
+    assert result.pivots.tolist() == [[1, 2, 3]] * 2
+    with pytest.raises(torch.linalg.LinAlgError, match="a pivot is 0, by which ldl_solve would divide, info is 1"):
+        torch.linalg.ldl_factor_ex(torch.zeros(3, 3), check_errors=True)
+
+
+def test_nothing_has_factors_of_nothing() -> None:
+    for shape in ((0, 2, 2), (2, 0, 0)):
+        LD, pivots = torch.linalg.ldl_factor(torch.ones(shape))
+        assert (LD.shape, pivots.shape) == (shape, shape[:-1])
+
+
+PIVOTS = torch.tensor([1, 2, 3], dtype=torch.int32)
+
+
+@pytest.mark.parametrize(
+    ("call", "text"),
+    [
+        (lambda: torch.linalg.ldl_factor(torch.ones(3, 2)), "must be batches of square matrices, .* 3 by 2 matrices"),
+        (lambda: torch.linalg.ldl_factor(torch.ones(3)), "A to have at least 2 dimensions"),
+        (lambda: torch.linalg.ldl_solve(torch.ones(3, 2), PIVOTS, RIGHT), r"square matrices, found shape \[3, 2\]"),
+        (lambda: torch.linalg.ldl_solve(SADDLE, PIVOTS[:2], RIGHT), r"but got pivots with shape \[2\] instead"),
+        (lambda: torch.linalg.ldl_solve(SADDLE, PIVOTS, RIGHT[:2]), "each A matrix is 3 by 3 .* is 2 by 2"),
+        (lambda: torch.linalg.ldl_solve(SADDLE, PIVOTS * 1.0, RIGHT), "Expected pivots to be integers. Got Double"),
+    ],
+)
+def test_what_does_not_fit_is_refused(call: Any, text: str) -> None:
+    with pytest.raises(RuntimeError, match=text):
+        call()
