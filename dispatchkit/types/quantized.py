@@ -242,7 +242,7 @@ def matmul_tensor_quantized(x1: Tensor, x2: QuantizedTensor, /) -> Any:
     check_product(x1.shape, x2.shape)
     arrays = plain_arrays(x1, x2.data, x2.scale)
     if arrays is not None and is_finite_array(arrays[2]):
-        return wrap_array(Tensor, _product_of_arrays(*arrays, x2))
+        return wrap_array(Tensor, _product_of_arrays(arrays, x2))
     if not all_finite(x2.scale):
         return decline(SCALED_LATER)
     dtype = np.result_type(x1.dtype, x2.dtype)
@@ -255,10 +255,11 @@ def matmul_tensor_quantized(x1: Tensor, x2: QuantizedTensor, /) -> Any:
     return ops.astype(y, dtype, copy=False)
 
 
-def _product_of_arrays(x: Any, integers: Any, scale: Any, matrix: QuantizedTensor) -> Any:
-    """Return the product of an array and a matrix in arrays of NumPy; sums are of a dtype that holds them."""
+def _product_of_arrays(arrays: Any, matrix: QuantizedTensor) -> Any:
+    """Return the product with a matrix, of arrays of NumPy: the other factor, the integers and the scales."""
+    x, integers, scale = arrays
     dtype = wide = x.dtype
-    if dtype is not scale.dtype or matrix.elements is not None:
+    if dtype is not scale.dtype or matrix.elements is not None:  # sums of integers leave the range of half precision
         dtype = np.result_type(dtype, matrix.dtype)
         wide = scale_dtype(dtype)
         x, scale = x.astype(wide, copy=False), scale.astype(wide, copy=False)
@@ -274,7 +275,7 @@ def _times_rows(x: Any, rows: Any) -> Any:
     if rows.size <= BLOCK:
         return np.matmul(x, rows.astype(x.dtype).T)
     y = np.empty((*x.shape[:-1], len(rows)), x.dtype)
-    for part, block in _converted(rows, x.dtype):
+    for part, block in _convert_blocks(rows, x.dtype):
         np.matmul(x, block.T, out=y[..., part])
     return y
 
@@ -283,10 +284,10 @@ def _sum_of_rows(x: Any, rows: Any) -> Any:
     """Return ``x @ rows`` of integers, which are converted into one block of memory by turns."""
     if rows.size <= BLOCK:
         return np.matmul(x, rows.astype(x.dtype))
-    return reduce(iadd, [np.matmul(x[..., part], block) for part, block in _converted(rows, x.dtype)])
+    return reduce(iadd, [np.matmul(x[..., part], block) for part, block in _convert_blocks(rows, x.dtype)])
 
 
-def _converted(rows: Any, dtype: Any) -> Iterator[tuple[slice, Any]]:
+def _convert_blocks(rows: Any, dtype: Any) -> Iterator[tuple[slice, Any]]:
     """Yield blocks of rows of integers in a dtype, in memory that the next block takes, and which rows these are."""
     count, length = rows.shape
     step = min(max(1, BLOCK // length), count)

@@ -165,7 +165,7 @@ def move_by_slopes(result: Any, args: Sequence[Any], uncertain: Sequence[Moving]
         parts.append((slope, sources, factor))
     if single:
         return _add_numbers(parts, shape)
-    merged = merge_sources([(sources.ids, _scaled(slope, factor)) for slope, sources, factor in parts])
+    merged = merge_sources([(sources.ids, _scale_array(slope, factor)) for slope, sources, factor in parts])
     if merged is None:
         return None
     ids, factor = merged
@@ -174,7 +174,7 @@ def move_by_slopes(result: Any, args: Sequence[Any], uncertain: Sequence[Moving]
     return wrap_array(Tensor, factor), Sources(ids)
 
 
-def _scaled(slope: Any, factor: Any) -> Any:
+def _scale_array(slope: Any, factor: Any) -> Any:
     """Return a factor times the slopes, both in arrays of NumPy; where it is zero it stays so, however steep."""
     if isinstance(slope, (int, float)):
         if slope == 1:

@@ -169,6 +169,13 @@ def test_there_is_no_place_where_nothing_is(of: Any) -> None:
             of(array, axis=axis)
 
 
+@pytest.mark.parametrize("axis", [None, 0, -1])
+@pytest.mark.parametrize("keepdims", [False, True])
+def test_the_place_of_one_number_is_the_first(axis: Any, keepdims: bool) -> None:
+    assert dk.argmin(MaskedTensor(2.0), axis=axis, keepdims=keepdims).tolist() == 0
+    assert dk.argmax(MaskedTensor(-float("inf")), axis=axis, keepdims=keepdims).tolist() == 0
+
+
 def test_results_of_another_shape_have_a_mask_of_it() -> None:
     y = x + dk.zeros((2, 3))
     assert y.valid.shape == y.data.shape == (2, 3)
@@ -189,7 +196,8 @@ def test_joins_take_plain_arrays_and_have_memory_of_their_own() -> None:
 
 
 def test_few_elements_are_added_compared_and_joined_in_few_steps() -> None:
-    for run in (lambda: -x, lambda: x + x, lambda: x.sum(), lambda: x.argmax(), lambda: dk.concat([x, x])):
+    runs: list[Callable[[], Any]] = [lambda: -x, lambda: x + x, lambda: x.sum(), lambda: dk.concat([x, x])]
+    for run in (*runs, x.argmax):
         run()
         assert steps_of(run) < 160
     assert dk.argmin(MaskedTensor([np.inf, np.inf], [False, True])).item() == 1

@@ -296,7 +296,7 @@ def _numbers(data: Any) -> Any:
     return data
 
 
-def masked(data: Any, valid: Any) -> MaskedTensor:
+def wrap_masked(data: Any, valid: Any) -> MaskedTensor:
     """Return a masked array of parts that fit and that no other array has; the constructor is passed by."""
     array: MaskedTensor = object.__new__(MaskedTensor)
     array.data, array.valid = data, valid
@@ -374,7 +374,7 @@ def elementwise_masked(op: Any, /, *args: Any, **kwargs: Any) -> Any:
 def _results_with(result: Any, valid: Any) -> Any:
     """Return the arrays of a result with what is valid in them, True or an array that broadcasts to their shapes."""
     if type(result) is Tensor is type(valid) and result.shape == valid.shape:
-        return masked(result, valid)
+        return wrap_masked(result, valid)
     return map_results(result, lambda data: MaskedTensor(data, valid))
 
 
@@ -537,7 +537,7 @@ def _has_missing(key: Any) -> bool:
 @implements(ops.getitem, MaskedTensor)
 def getitem_masked(x: Any, key: Any, /) -> Any:
     if type(x) is MaskedTensor and is_simple_key(key):
-        return masked(x.data[key], x.valid[key])
+        return wrap_masked(x.data[key], x.valid[key])
     key = _selecting(key)
     if not isinstance(x, MaskedTensor) and not _has_missing(key):
         return ops.getitem(x, key)

@@ -15,7 +15,15 @@ from dispatchkit.ops.statistics.quantiles import between
 from dispatchkit.protocol.instance import tensor_protocol
 from dispatchkit.protocol.steps import decline
 from dispatchkit.tensor import Tensor
-from dispatchkit.types.masked.array import MaskedTensor, masked, neutral, parts, sort_masked, validity_of, with_value
+from dispatchkit.types.masked.array import (
+    MaskedTensor,
+    neutral,
+    parts,
+    sort_masked,
+    validity_of,
+    with_value,
+    wrap_masked,
+)
 from dispatchkit.types.rules import array_of, implements, implements_each, is_plain
 
 
@@ -47,7 +55,7 @@ def reduce_masked(
     # The extreme of nothing is an infinity; a gradient is not to see it.
     if flags is None or np.count_nonzero(flags) < flags.size:
         result = ops.where(left, result, ops.asarray(0, dtype=result.dtype, device=result.device))
-    return masked(result, left)
+    return wrap_masked(result, left)
 
 
 def in_single(rule: Callable[..., Any]) -> Callable[..., Any]:
@@ -93,7 +101,7 @@ def mean_masked(x: MaskedTensor, /, *, axis: Any = None, keepdims: bool = False)
     dtype = total.dtype
     if dtype.kind != "f":
         dtype = ops.real(total / 1).dtype
-    return masked(total / ops.astype(ops.maximum(count, 1), dtype), count > 0)
+    return wrap_masked(total / ops.astype(ops.maximum(count, 1), dtype), count > 0)
 
 
 def _deviations(x: MaskedTensor, axis: Any, correction: float, keepdims: bool) -> tuple[Any, Any]:
@@ -188,7 +196,7 @@ def place_masked(op: Any, x: MaskedTensor, /, *, axis: Any = None, keepdims: boo
 
 def _are_there(valid: Any, places: Any, axis: Any) -> bool:
     """Return whether there is an element in each of the places along an axis, or in the one of all."""
-    if axis is None:
+    if axis is None or not valid.ndim:  # of one number the axes 0 and -1 are there, too
         return bool(valid.ravel()[places.item()])
     return bool(np.take_along_axis(valid, places, axis).all())
 
