@@ -28,6 +28,7 @@ from dispatchkit.tree import with_members
 
 Pull = Callable[..., Any]
 PullNode = Callable[[Any, Any], Sequence[Any]]
+Slope = complex | Callable[..., Any]
 ndarray = np.ndarray
 
 
@@ -389,7 +390,7 @@ class Derivative:
 
     def forget_plan(self) -> None:
         """Read the rules anew for the calls to come."""
-        forget(self, "kernel_plans", "plan", "pull_raw", "repeats")
+        forget(self, "kernel_plans", "plan", "pull_raw", "repeats", "slopes")
 
     @following
     def pull_raw(self) -> PullNode:
@@ -402,6 +403,27 @@ class Derivative:
     def repeats(self) -> bool:
         """Whether there are rules and none reads a value, so that the graph of a call need not be freed."""
         return bool(self.rules) and not (self.keeps_output or any(self.plan.keeps))
+
+    @following
+    def slopes(self) -> tuple[Slope | None, ...]:
+        """How fast the elements of an elementwise operation's real result change with those of each array argument.
+
+        A number, or ``slope(xp, y, *args)`` of arguments of one shape; None where no rule says it.
+        """
+        return tuple([self._slope(p.name) for p in self.parameters.arrays])
+
+    def _slope(self, name: str) -> Slope | None:
+        partial = self.rules.partials.get(name)
+        if isinstance(partial, Rule):
+            forward = partial.forward
+            return lambda xp, y, *args: forward(xp, None, y, *args)
+        if partial is not None:
+            return partial
+        rule = self.rules.for_argument(name)
+        if rule is None:
+            return None
+        pull = rule.pull()
+        return lambda xp, y, *args: pull(xp, xp.ones(y.shape, dtype=y.dtype), y, *args)
 
     def _pull_by_kernel(self, node: Any, g: Any) -> Sequence[Any]:
         """Return the raw cotangents by the rules of a kernel, by those of the operation where it leaves a call."""

@@ -2,19 +2,29 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from operator import attrgetter
+from collections.abc import Iterator
+from functools import reduce
+from operator import attrgetter, iadd
 from typing import Any, Self
 
 import numpy as np
 
 from dispatchkit import autograd, ops
+from dispatchkit.declare.wrapping import wrap_array
 from dispatchkit.protocol.fallbacks import fallback
 from dispatchkit.protocol.instance import tensor_protocol
 from dispatchkit.protocol.steps import decline
 from dispatchkit.tensor import ArrayMethods, Tensor
 from dispatchkit.tensor.printing import summarised
-from dispatchkit.types.rules import all_finite, axes_of, axis_of, check_product, implements, plain_arrays
+from dispatchkit.types.rules import (
+    all_finite,
+    axes_of,
+    axis_of,
+    check_product,
+    implements,
+    is_finite_array,
+    plain_arrays,
+)
 
 LARGEST = 127
 # Elements that are dequantised at a time in a product: they stay in the processor's cache.
@@ -230,14 +240,13 @@ class BlockedProduct(autograd.Function):
 @implements(ops.matmul)
 def matmul_tensor_quantized(x1: Tensor, x2: QuantizedTensor, /) -> Any:
     check_product(x1.shape, x2.shape)
+    arrays = plain_arrays(x1, x2.data, x2.scale)
+    if arrays is not None and is_finite_array(arrays[2]):
+        return wrap_array(Tensor, _product_of_arrays(arrays, x2))
     if not all_finite(x2.scale):
         return decline(SCALED_LATER)
     dtype = np.result_type(x1.dtype, x2.dtype)
-    # Sums of integers up to 127 leave the range of half precision before they are scaled.
-    wide = np.result_type(dtype, np.float32)
-    arrays = plain_arrays(x1, x2.data, x2.scale)
-    if arrays is not None and arrays[1].size <= BLOCK:
-        return Tensor(_product_of_arrays(arrays, x2.axis, wide).astype(dtype, copy=False))
+    wide = scale_dtype(dtype)
     x, scale = ops.astype(x1, wide, copy=False), ops.astype(x2.scale, wide, copy=False)
     if x2.axis == -1:
         y = BlockedProduct.apply(x, ops.matrix_transpose(x2.data), True) * scale
@@ -246,12 +255,47 @@ def matmul_tensor_quantized(x1: Tensor, x2: QuantizedTensor, /) -> Any:
     return ops.astype(y, dtype, copy=False)
 
 
-def _product_of_arrays(arrays: Sequence[Any], axis: int, dtype: Any) -> Any:
-    """Return a product with a matrix of few integers, in arrays of NumPy of a dtype that holds the sums."""
-    x, integers, scale = [array.astype(dtype, copy=False) for array in arrays]
-    if axis == -1:
-        return np.matmul(x, integers) * scale
-    return np.matmul(x * scale, integers)
+def _product_of_arrays(arrays: Any, matrix: QuantizedTensor) -> Any:
+    """Return the product with a matrix, of arrays of NumPy: the other factor, the integers and the scales."""
+    x, integers, scale = arrays
+    dtype = wide = x.dtype
+    if dtype is not scale.dtype or matrix.elements is not None:  # sums of integers leave the range of half precision
+        dtype = np.result_type(dtype, matrix.dtype)
+        wide = scale_dtype(dtype)
+        x, scale = x.astype(wide, copy=False), scale.astype(wide, copy=False)
+    if matrix.axis == -1:
+        y = _times_rows(x, integers.T) * scale
+    else:
+        y = _sum_of_rows(x * scale, integers)
+    return np.asarray(y.astype(dtype, copy=False))  # the product of two vectors is a number of NumPy
+
+
+def _times_rows(x: Any, rows: Any) -> Any:
+    """Return ``x @ rows.T`` of integers, which are converted into one block of memory by turns."""
+    if rows.size <= BLOCK:
+        return np.matmul(x, rows.astype(x.dtype).T)
+    y = np.empty((*x.shape[:-1], len(rows)), x.dtype)
+    for part, block in _convert_blocks(rows, x.dtype):
+        np.matmul(x, block.T, out=y[..., part])
+    return y
+
+
+def _sum_of_rows(x: Any, rows: Any) -> Any:
+    """Return ``x @ rows`` of integers, which are converted into one block of memory by turns."""
+    if rows.size <= BLOCK:
+        return np.matmul(x, rows.astype(x.dtype))
+    return reduce(iadd, [np.matmul(x[..., part], block) for part, block in _convert_blocks(rows, x.dtype)])
+
+
+def _convert_blocks(rows: Any, dtype: Any) -> Iterator[tuple[slice, Any]]:
+    """Yield blocks of rows of integers in a dtype, in memory that the next block takes, and which rows these are."""
+    count, length = rows.shape
+    step = min(max(1, BLOCK // length), count)
+    memory = np.empty((step, length), dtype)
+    for start in range(0, count, step):
+        block = memory[: count - start]
+        np.copyto(block, rows[start : start + step])
+        yield slice(start, start + step), block
 
 
 @implements(ops.matmul)

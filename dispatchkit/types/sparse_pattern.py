@@ -315,6 +315,34 @@ def union(first: SparsePattern, second: SparsePattern) -> tuple[SparsePattern, A
     return known_pattern(pointers, columns[: len(codes)], first.shape, "csr"), left, codes
 
 
+def add_elements(
+    first: SparsePattern, second: SparsePattern, values: Any, others: Any
+) -> tuple[SparsePattern, Any] | None:
+    """Return the CSR pattern of a sum by SciPy's kernels, and its elements.
+
+    None without SciPy, and where a zero comes out, which SciPy leaves out.
+
+    Parameters
+    ----------
+    first, second : in CSR, of one shape
+    values, others : of the elements; NumPy arrays of one dtype that the kernels know
+    """
+    tools, counts = kernels(), (len(values), len(others))
+    if tools is None or sum(counts) >= LARGE:
+        return None
+    pointers, stored = np.empty_like(first.first), np.empty_like(first.first)
+    columns, sums = np.empty(sum(counts), first.first.dtype), np.empty(sum(counts), values.dtype)
+    # How many elements either stores: those of sums of ones, none of which is 0.
+    ones = [np.ones(count, np.int8) for count in counts]
+    indices = (first.first, first.second), (second.first, second.second)
+    tools.csr_plus_csr(*first.shape, *indices[0], ones[0], *indices[1], ones[1], stored, columns, sums.view(np.int8))
+    tools.csr_plus_csr(*first.shape, *indices[0], values, *indices[1], others, pointers, columns, sums)
+    count = pointers[-1]
+    if count != stored[-1]:
+        return None
+    return known_pattern(pointers, columns[:count], first.shape, "csr"), sums[:count]
+
+
 def product(first: SparsePattern, second: SparsePattern, values: Any, others: Any) -> tuple[SparsePattern, Any] | None:
     """Return the CSR pattern of a product by SciPy's kernels, and its elements; None without SciPy.
 

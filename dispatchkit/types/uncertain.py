@@ -11,11 +11,13 @@ from typing import Any
 import numpy as np
 
 from dispatchkit import fft, func, linalg, ops, random
-from dispatchkit.declare.wrapping import holds
-from dispatchkit.errors import TransformError
+from dispatchkit.backends.numpy import DOUBLE
+from dispatchkit.declare.wrapping import holds, wrap_array
+from dispatchkit.ops.creation.dtypes import get_default_dtype
 from dispatchkit.protocol.fallbacks import fallback
 from dispatchkit.protocol.instance import tensor_protocol
 from dispatchkit.protocol.kinds import kinds
+from dispatchkit.protocol.overridable import of
 from dispatchkit.protocol.steps import decline
 from dispatchkit.tensor import Tensor
 from dispatchkit.tensor.conversion import dense_form
@@ -27,7 +29,7 @@ from dispatchkit.types.exchange.reading import as_array
 from dispatchkit.types.exchange.tables import read_pandas
 from dispatchkit.types.levels import MOVING, Wrapper, arguments, is_simple_key, level, list_parts, open_arguments
 from dispatchkit.types.plotting import Drawn, drawn
-from dispatchkit.types.rules import implements_each, is_plain
+from dispatchkit.types.rules import array_of, implements_each, is_plain
 from dispatchkit.types.uncertain_sources import (
     Sources,
     add_up,
@@ -36,9 +38,12 @@ from dispatchkit.types.uncertain_sources import (
     factor_dtype,
     join_sources,
     merge_sources,
+    move_by_slopes,
     move_rows,
     move_sources,
+    push_factors,
     scale_factor,
+    size_of_columns,
     sum_elements,
 )
 from dispatchkit.types.uncertainties_numbers import Expansion, expand, factor_of_covariance
@@ -49,6 +54,8 @@ MOVES = {
     *(ops.squeeze, ops.broadcast_to, ops.moveaxis, ops.swapaxes, ops.repeat, ops.tile, ops.take, ops.take_along_axis),
     *(ops.concat, ops.stack, ops.clone, ops.ravel, ops.flatten, ops.t, ops.transpose, fft.fftshift, fft.ifftshift),
 }
+# What adds elements up, along no axis that is named.
+ADDING = (ops.sum, ops.mean, ops.cumulative_sum)
 
 
 @tensor_protocol.array_type(
@@ -114,6 +121,10 @@ class UncertainTensor(Wrapper):
     sources: Sources
 
     def __init__(self, value: Any, std: Any = None) -> None:
+        if isinstance(value, float) and isinstance(std, float) and std >= 0 and get_default_dtype() is DOUBLE:
+            self.data, self.factor = wrap_array(Tensor, np.array(value)), wrap_array(Tensor, np.array([std]))
+            self.sources = Sources(np.array([secrets.randbits(62)]))
+            return
         expansion = expand(value)
         if expansion is not None:
             if std is not None:
@@ -209,6 +220,9 @@ class UncertainTensor(Wrapper):
     @property
     def std(self) -> Any:
         """Standard deviations, of the shape of the value."""
+        factor = array_of(self.factor)
+        if factor is not None and factor.dtype is DOUBLE:
+            return wrap_array(Tensor, size_of_columns(factor))
         if len(self.factor) == 1:
             return ops.abs(self.factor[0])
         if self.factor.dtype != np.float32:
@@ -362,10 +376,13 @@ def _checked_std(std: Any) -> Any:
     ------
     ValueError : if one is known to be negative
     """
+    array = array_of(std)
+    if array is not None and not (array < 0).any():
+        return std
     if not holds(ops.logical_not(std < 0), traced=True):
         least: Any = "a tensor"
-        if is_plain(std):
-            least = float(np.nanmin(std.array))
+        if array is not None:
+            least = float(np.nanmin(array))
         raise ValueError(f"UncertainTensor: standard deviations are not negative, found {least}")
     return std
 
@@ -380,18 +397,63 @@ def _part(x: UncertainTensor) -> tuple[Any, Any]:
     return x.sources.ids, x.factor
 
 
-SIMPLE = {UncertainTensor, Tensor, int, float}
+def _is_plain(x: Any) -> bool:
+    """Return whether an array holds real numbers in arrays of NumPy, each with sources of its own."""
+    if type(x) is not UncertainTensor or x.dtype.kind == "c":
+        return False
+    return is_plain(x.data) and is_plain(x.factor) and are_own(*_part(x))
+
+
+@tensor_protocol.implements(kinds.elementwise, UncertainTensor)
+def propagate_elements(op: Any, /, *args: Any, **kwargs: Any) -> Any:
+    """Compute an elementwise function, and the factor of the result by the slopes that its rules say."""
+    if not kwargs:
+        quick = _by_slopes(op, args)
+        if quick is not None:
+            return quick
+    return propagate(op, *args, **kwargs)
+
+
+def _by_slopes(op: Any, args: tuple[Any, ...]) -> UncertainTensor | None:
+    """Return the result of an elementwise function of plain arrays of one shape; None for the long way."""
+    derivative = getattr(of(op), "derivative", None)
+    if derivative is None:
+        return None
+    slopes = derivative.slopes
+    values, raw, uncertain = [], [], []
+    for place, arg in enumerate(args):
+        cls = type(arg)
+        if cls is UncertainTensor:
+            factor = array_of(arg.factor)
+            if factor is None or place >= len(slopes) or slopes[place] is None:
+                return None
+            uncertain.append((slopes[place], arg.sources, factor))
+            arg = arg.data
+        elif cls is not Tensor and cls is not float and cls is not int:
+            return None
+        array = arg
+        if cls is UncertainTensor or cls is Tensor:
+            array = array_of(arg)
+            if array is None or array.dtype.kind == "c":
+                return None
+        values.append(arg)
+        raw.append(array)
+    result = op(*values)
+    moved = move_by_slopes(array_of(result), raw, uncertain)
+    if moved is None:
+        return None
+    return _wrap(result, *moved)
 
 
 @tensor_protocol.implements(kinds.all, UncertainTensor)
 def propagate(op: Any, /, *args: Any, **kwargs: Any) -> Any:
     """Compute on the values, and the factor of the result by the derivative of the operation."""
-    entry: Any = tensor_protocol.operation(op)
-    kind = entry.kind
+    kind = tensor_protocol.operation(op).kind
     if op is ops.setitem or kind is kinds.random or op.__name__ == "dropout":
         return decline("the derivative of what is written or random has no rule; write where(condition, x1, x2)")
-    if not kwargs and (quick := _by_rules(op, entry, args)) is not None:
-        return quick
+    if op in ADDING and not kwargs and _is_plain(args[0]):
+        ids, factor = add_up(op, *_part(args[0]))
+        return _wrap(op(args[0].data), factor, Sources(ids))
     if op is ops.where and isinstance(args[0], UncertainTensor):
         args = (args[0].data, *args[1:])
     arrays = [value for _, value in arguments(op, args, kwargs) if isinstance(value, UncertainTensor)]
@@ -430,7 +492,7 @@ def propagate(op: Any, /, *args: Any, **kwargs: Any) -> Any:
     def push(*tangents: Any) -> Any:
         return list_parts(func.jvp(call, wide, tangents)[1])
 
-    rest = iter(_push_factors(push, factors, result))
+    rest = iter(push_factors(push, factors, result))
     return tensor_protocol.types.map_arrays(result, lambda value: _with_factor(value, next(rest), sources))
 
 
@@ -468,47 +530,6 @@ def move_uncertain(op: Any, x: Any, /, *args: Any, **kwargs: Any) -> Any:
     return _wrap(result, move_rows(op, x.factor, *args, **kwargs), sources)
 
 
-def _push_factors(push: Any, factors: Sequence[Any], result: Any) -> list[Any]:
-    """Return the factors of the arrays in a result: what a function makes of the tangents of each source."""
-    if not len(factors[0]):  # numbers without a source, such as a sum of nothing
-        return [value[None][:0] for value in list_parts(result)]
-    if all(holds(ops.isfinite(factor), traced=True) for factor in factors):
-        return _push_rows(push, factors)
-    # What is not finite goes apart: a derivative of 0 times inf or nan is 0.
-    finite = _push_rows(push, [ops.where(ops.isfinite(factor), factor, 0) for factor in factors])
-    marked = _push_rows(push, [_marks(factor) for factor in factors])
-    unknown = reduce(ops.logical_or, [ops.any(ops.isnan(_rows(factor)), axis=1) for factor in factors])
-    size = ops.where(unknown, float("nan"), float("inf"))
-    return [_with_infinities(*pair, size) for pair in zip(finite, marked, strict=True)]
-
-
-def _rows(factor: Any) -> Any:
-    """Return a factor as a matrix: a row for each source."""
-    return ops.reshape(factor, (len(factor), -1))
-
-
-def _marks(factor: Any) -> Any:
-    """Return 1 or -1 where a factor is not finite, by its sign, and 0 elsewhere."""
-    sign = ops.where(ops.isnan(factor), 1.0, ops.sign(factor))
-    return ops.astype(ops.where(ops.isfinite(factor), 0.0, sign), factor.dtype)
-
-
-def _with_infinities(finite: Any, marked: Any, size: Any) -> Any:
-    """Return a factor, inf or nan in the places that depend on what is not finite; `size` is that of each source."""
-    size = ops.astype(ops.reshape(size, (-1, *(1,) * (marked.ndim - 1))), marked.dtype)
-    still = marked == 0
-    return finite + ops.where(still, 0, marked) * ops.where(still, 1, size)
-
-
-def _push_rows(push: Any, factors: Sequence[Any]) -> list[Any]:
-    """Return what a function makes of the tangents of each source."""
-    try:
-        pushed: list[Any] = func.vmap(push)(*factors)
-    except (TransformError, TypeError, ValueError):  # what batches cannot do is done source by source
-        pushed = [ops.stack(rows) for rows in zip(*map(push, *factors), strict=True)]
-    return pushed
-
-
 def _few_sources(
     op: Any, call: Any, arrays: Sequence[UncertainTensor], result: Any, elementwise: bool
 ) -> tuple[Any, Any] | None:
@@ -520,7 +541,13 @@ def _few_sources(
         slopes = _slopes(call, values)
         factors = [scale_factor(slope, x.factor, result.ndim) for slope, x in zip(slopes, arrays, strict=True)]
         ids = [align_sources(x.sources.ids, result.shape) for x in arrays]
-        return merge_sources(list(zip(ids, factors, strict=True)))
+        if all(map(is_plain, factors)):
+            merged = merge_sources(list(zip(ids, [factor.array for factor in factors], strict=True)))
+        else:
+            merged = merge_sources(list(zip(ids, factors, strict=True)))
+        if merged is None:
+            return None
+        return merged[0], ops.asarray(merged[1])
     if isinstance(result, (list, tuple)) or result.shape or result.dtype.kind == "c":
         return None
     gradients = func.vjp(call, *values)[1](ops.ones_like(result))
@@ -532,48 +559,6 @@ def _with_factor(value: Any, factor: Any, sources: Sources) -> Any:
     if value.dtype.kind in "fc":
         return _wrap(value, factor, sources)
     return value
-
-
-def _by_rules(op: Any, entry: Any, args: tuple[Any, ...]) -> UncertainTensor | None:
-    """Return a sum, or what an elementwise function gives by the rules that it declares; None for the long way."""
-    arrays = [arg for arg in args if type(arg) is UncertainTensor]
-    plain = all(is_plain(x.data) and is_plain(x.factor) and are_own(*_part(x)) for x in arrays)
-    if not plain or any(type(arg) not in SIMPLE for arg in args) or any(x.dtype.kind == "c" for x in arrays):
-        return None
-    values = [arg.data if type(arg) is UncertainTensor else arg for arg in args]
-    if op in (ops.sum, ops.mean, ops.cumulative_sum):
-        ids, factor = add_up(op, *_part(arrays[0]))
-        return _wrap(op(*values), factor, Sources(ids))
-    if kinds.elementwise not in entry.kind.lineage() or not hasattr(entry, "derivative"):
-        return None
-    rules = entry.derivative.rules
-    places = {p.position: p.name for p in entry.parameters.arrays}
-    uncertain = [place for place, arg in enumerate(args) if type(arg) is UncertainTensor]
-    if any(not _has_slope(rules, places.get(place)) for place in uncertain):
-        return None
-    result, parts = op(*values), []
-    xp = result.__array_namespace__()
-    if any(x.shape != result.shape for x in arrays):
-        return None
-    for place, x in zip(uncertain, arrays, strict=True):
-        slope = rules.partials.get(places[place])
-        if slope is None:  # of what is linear
-            slope = op(*values[:place], ops.ones_like(x.data), *values[place + 1 :])
-        elif not isinstance(slope, (int, float)):
-            slope = slope.forward(xp, None, result, *values)
-        parts.append((x.sources.ids, scale_factor(slope, x.factor, result.ndim)))
-    merged = merge_sources(parts)
-    if merged is None:
-        return None
-    ids, factor = merged
-    if any(factor is x.factor for x in arrays):  # of a slope of 1, whose result is in memory of its own
-        factor = ops.clone(factor)
-    return _wrap(result, factor, Sources(ids))
-
-
-def _has_slope(rules: Any, name: str | None) -> bool:
-    """Return whether rules of an elementwise function say its derivative by an argument, or that it is linear in it."""
-    return (name in rules.partials or name in rules.transposes) and name not in rules.jvps
 
 
 def _slopes(call: Any, values: tuple[Any, ...]) -> list[Any]:

@@ -4,15 +4,23 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
+from functools import reduce
 from typing import Any
 
 import numpy as np
 
-from dispatchkit import ops
+from dispatchkit import func, ops
+from dispatchkit.backends.numpy import DOUBLE, numpy_namespace
+from dispatchkit.declare.wrapping import holds, wrap_array
+from dispatchkit.errors import TransformError
+from dispatchkit.tensor import Tensor
 from dispatchkit.tensor.conversion import dense_form
+from dispatchkit.types.levels import list_parts
 from dispatchkit.types.rules import is_plain
 
 Part = tuple[Any, Any]
+# Slope, sources and factor.
+Moving = tuple[Any, "Sources", Any]
 # Sources that an element keeps for itself, at most; the time to add grows with the square.
 FEW = 16
 # In the place of a source that an element does not have.
@@ -50,6 +58,15 @@ def factor_dtype(dtype: Any) -> Any:
     return np.result_type(dtype, np.float32)
 
 
+def size_of_columns(factor: Any) -> Any:
+    """Return the norms of the columns of an array of NumPy, which has a row for each source."""
+    if len(factor) == 1:
+        return np.abs(factor[0], out=np.empty(factor.shape[1:]))
+    if factor.ndim == 1:
+        return np.array(math.sqrt(factor.dot(factor)))
+    return np.sqrt((factor * factor).sum(0))
+
+
 def are_own(ids: Any, factor: Any) -> bool:
     """Return whether each element has sources of its own."""
     return bool(ids.ndim == factor.ndim)
@@ -65,11 +82,13 @@ def all_sources(ids: Any, factor: Any) -> Part:
 
 def _add_rows(places: Any, count: int, factor: Any) -> Any:
     """Return a factor of so many rows, of which each element of another one is added to one: those of its column."""
-    if is_plain(factor):
-        slopes = factor.array.reshape(len(factor), -1)
+    if isinstance(factor, np.ndarray):
+        slopes = factor.reshape(len(factor), -1)
         total = np.zeros((count, slopes.shape[1]), slopes.dtype)
         np.add.at(total, (places.reshape(len(slopes), -1), np.arange(slopes.shape[1])), slopes)
-        return ops.asarray(total.reshape(count, *factor.shape[1:]))
+        return total.reshape(count, *factor.shape[1:])
+    if is_plain(factor):
+        return ops.asarray(_add_rows(places, count, factor.array))
     columns = np.tile(np.arange(factor[0].size), len(factor))
     spots = tuple(ops.asarray(i).to(like=factor) for i in (places.ravel(), columns))
     zeros = ops.zeros((count, factor[0].size), dtype=factor.dtype, device=factor.device)
@@ -92,7 +111,7 @@ def join_sources(parts: Sequence[Part]) -> tuple[Any, list[Any]]:
 
 
 def merge_sources(parts: Sequence[Part]) -> Part | None:
-    """Return the sum of parts of own sources; None if elements have many."""
+    """Return the sum of parts of own sources, None if elements have many; factors are tensors or arrays of NumPy."""
     ids, factor = parts[0]
     for other, added in parts[1:]:
         if other is ids or other.tobytes() == ids.tobytes():
@@ -101,7 +120,11 @@ def merge_sources(parts: Sequence[Part]) -> Part | None:
         if len(ids) + len(other) > FEW:
             return None
         repeats = (ids[:, None] == other).any()
-        ids, factor = np.concatenate([ids, other]), ops.concat([factor, added])
+        ids = np.concatenate([ids, other])
+        if isinstance(factor, np.ndarray):
+            factor = np.concatenate([factor, added])
+        else:
+            factor = ops.concat([factor, added])
         if repeats:
             ids, factor = _distinct(ids, factor)
     return ids, factor
@@ -109,26 +132,85 @@ def merge_sources(parts: Sequence[Part]) -> Part | None:
 
 def _distinct(ids: Any, factor: Any) -> Part:
     """Return own sources with the derivatives of an element by the same one added up where it is first."""
-    if ids.ndim == 1 and is_plain(factor):
-        return _distinct_of_number(ids, factor.array)
     first = np.argmax(ids[:, None] == ids, axis=0)
     kept = (first == np.arange(len(ids)).reshape(-1, *(1,) * (ids.ndim - 1))) & (ids != NONE)
     rows = np.flatnonzero(kept.reshape(len(ids), -1).any(axis=1))
     total = _add_rows(first, len(ids), factor)
-    if is_plain(total):
-        return np.where(kept, ids, NONE)[rows], ops.asarray(total.array[rows])
-    return np.where(kept, ids, NONE)[rows], total[ops.asarray(rows).to(like=factor)]
+    index: Any = rows
+    if not isinstance(total, np.ndarray):
+        index = ops.asarray(rows).to(like=factor)
+    return np.where(kept, ids, NONE)[rows], total[index]
 
 
-def _distinct_of_number(ids: Any, slopes: Any) -> Part:
-    """Return the sources of one number with the derivatives by the same one added up where it is first."""
-    total: dict[int, Any] = {}
-    for source, slope in zip(ids.tolist(), slopes, strict=True):
-        if source in total:
-            total[source] = total[source] + slope
-        elif source != NONE:
-            total[source] = slope
-    return np.array([*total], ids.dtype), ops.asarray(np.array([*total.values()], slopes.dtype))
+def move_by_slopes(result: Any, args: Sequence[Any], uncertain: Sequence[Moving]) -> tuple[Tensor, Sources] | None:
+    """Return factor and sources of the result of an elementwise function in arrays of NumPy.
+
+    Parameters
+    ----------
+    result : of the function
+    args : its arguments, which the slopes read
+    uncertain : slope, sources and factor of each uncertain one
+
+    Returns
+    -------
+    None where an argument is of another shape, or elements would have many sources
+    """
+    shape, parts, single = result.shape, [], result.size == 1
+    for slope, sources, factor in uncertain:
+        if factor.shape[1:] != shape or sources.ids.ndim != factor.ndim:
+            return None
+        if callable(slope):
+            slope = slope(numpy_namespace, result, *args)
+        single = single and factor.dtype is DOUBLE
+        parts.append((slope, sources, factor))
+    if single:
+        return _add_numbers(parts, shape)
+    merged = merge_sources([(sources.ids, _scale_array(slope, factor)) for slope, sources, factor in parts])
+    if merged is None:
+        return None
+    ids, factor = merged
+    if any(factor is one for _, _, one in parts):  # of a slope of 1, whose result is in memory of its own
+        factor = factor.copy()
+    return wrap_array(Tensor, factor), Sources(ids)
+
+
+def _scale_array(slope: Any, factor: Any) -> Any:
+    """Return a factor times the slopes, both in arrays of NumPy; where it is zero it stays so, however steep."""
+    if isinstance(slope, (int, float)):
+        if slope == 1:
+            return factor
+        if slope == 0:
+            return np.zeros_like(factor)
+        return factor * slope
+    with np.errstate(all="ignore"):
+        product = slope * factor
+    if np.isnan(product).any():
+        still = (factor == 0) | (slope == 0)
+        product = np.where(still, 0, slope) * np.where(still, 0, factor)
+    return product
+
+
+def _add_numbers(parts: Sequence[Moving], shape: tuple[int, ...]) -> tuple[Tensor, Sources]:
+    """Return factor and sources of one number, in an array of a shape, which is the sum of others times their slopes.
+
+    Of these few numbers Python's own take less time than arrays.
+    """
+    total: dict[int, float] = {}
+    for slope, sources, factor in parts:
+        if not isinstance(slope, (int, float)):
+            slope = slope.item()
+        for source, by in zip(sources.ids.ravel().tolist(), factor.ravel().tolist(), strict=True):
+            part = 0.0
+            if by and slope:  # what does not vary adds nothing, however steep the slope
+                part = by * slope
+            if source in total:
+                total[source] += part
+            else:
+                total[source] = part
+    held = parts[0][1]
+    if total.pop(NONE, None) is not None or len(total) != len(held.ids):
+        held = Sources(np.array([*total], held.ids.dtype).reshape(-1, *shape))
+    return wrap_array(Tensor, np.array([*total.values()], DOUBLE).reshape(-1, *shape)), held
 
 
 def sum_elements(parts: Sequence[Part]) -> Part:
@@ -212,3 +294,44 @@ def scale_factor(slope: Any, factor: Any, ndim: int) -> Any:
             return product
     still = ops.logical_or(factor == 0, slope == 0)
     return ops.where(still, 0, slope) * ops.where(still, 0, factor)
+
+
+def push_factors(push: Any, factors: Sequence[Any], result: Any) -> list[Any]:
+    """Return the factors of the arrays in a result: what a function makes of the tangents of each source."""
+    if not len(factors[0]):  # numbers without a source, such as a sum of nothing
+        return [value[None][:0] for value in list_parts(result)]
+    if all(holds(ops.isfinite(factor), traced=True) for factor in factors):
+        return _push_rows(push, factors)
+    # What is not finite goes apart: a derivative of 0 times inf or nan is 0.
+    finite = _push_rows(push, [ops.where(ops.isfinite(factor), factor, 0) for factor in factors])
+    marked = _push_rows(push, [_marks(factor) for factor in factors])
+    unknown = reduce(ops.logical_or, [ops.any(ops.isnan(_rows(factor)), axis=1) for factor in factors])
+    size = ops.where(unknown, float("nan"), float("inf"))
+    return [_with_infinities(*pair, size) for pair in zip(finite, marked, strict=True)]
+
+
+def _rows(factor: Any) -> Any:
+    """Return a factor as a matrix: a row for each source."""
+    return ops.reshape(factor, (len(factor), -1))
+
+
+def _marks(factor: Any) -> Any:
+    """Return 1 or -1 where a factor is not finite, by its sign, and 0 elsewhere."""
+    sign = ops.where(ops.isnan(factor), 1.0, ops.sign(factor))
+    return ops.astype(ops.where(ops.isfinite(factor), 0.0, sign), factor.dtype)
+
+
+def _with_infinities(finite: Any, marked: Any, size: Any) -> Any:
+    """Return a factor, inf or nan in the places that depend on what is not finite; `size` is that of each source."""
+    size = ops.astype(ops.reshape(size, (-1, *(1,) * (marked.ndim - 1))), marked.dtype)
+    still = marked == 0
+    return finite + ops.where(still, 0, marked) * ops.where(still, 1, size)
+
+
+def _push_rows(push: Any, factors: Sequence[Any]) -> list[Any]:
+    """Return what a function makes of the tangents of each source."""
+    try:
+        pushed: list[Any] = func.vmap(push)(*factors)
+    except (TransformError, TypeError, ValueError):  # what batches cannot do is done source by source
+        pushed = [ops.stack(rows) for rows in zip(*map(push, *factors), strict=True)]
+    return pushed

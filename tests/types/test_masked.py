@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 
 import dispatchkit as dk
 from dispatchkit.types import MaskedTensor, NamedTensor, QuantityTensor
+from tests.protocol.support import steps_of
 
 x: Any = MaskedTensor([1.0, -5.0, 4.0], [True, False, True])
 matrix: Any = MaskedTensor([[1.0, 2.0], [3.0, 4.0]], [[True, False], [True, True]])
@@ -144,6 +145,61 @@ def test_the_place_of_the_largest_of_nothing_is_an_error() -> None:
     with pytest.raises(ValueError, match=r"^argmax: every element is missing, so there is no place to give$"):
         dk.argmax(nothing)
     assert dk.argmax(-x).item() == 0
+
+
+@pytest.mark.parametrize("axis", [None, 0, 1, -1])
+@pytest.mark.parametrize("keepdims", [False, True])
+def test_the_place_of_an_extreme_is_one_of_those_that_are_there(axis: Any, keepdims: bool) -> None:
+    inf = float("inf")
+    data = np.array([[inf, -inf, 1.0, 1.0], [-inf, -inf, 0.0, 1.0], [-inf, -inf, -inf, 2.0]])
+    valid = np.array([[False, True, True, True], [True, False, False, False], [False, True, True, False]])
+    # Of those that are there, the first that is as large as any.
+    order = np.where(valid, np.where(data == -inf, -100.0, data), -1000.0)
+    wanted = np.argmax(order, axis=axis, keepdims=keepdims).tolist()
+    assert dk.argmax(MaskedTensor(data, valid), axis=axis, keepdims=keepdims).tolist() == wanted
+    assert dk.argmin(MaskedTensor(-data, valid), axis=axis, keepdims=keepdims).tolist() == wanted
+
+
+@pytest.mark.parametrize("of", [dk.argmax, dk.argmin])
+def test_there_is_no_place_where_nothing_is(of: Any) -> None:
+    rows = MaskedTensor([[1.0], [2.0]], [[True], [False]])
+    for array, axis in ((nothing, None), (MaskedTensor(dk.ones(0)), None), (rows, 1)):
+        message = rf"^{of.__name__}: every element is missing, so there is no place to give$"
+        with pytest.raises(ValueError, match=message):
+            of(array, axis=axis)
+
+
+@pytest.mark.parametrize("axis", [None, 0, -1])
+@pytest.mark.parametrize("keepdims", [False, True])
+def test_the_place_of_one_number_is_the_first(axis: Any, keepdims: bool) -> None:
+    assert dk.argmin(MaskedTensor(2.0), axis=axis, keepdims=keepdims).tolist() == 0
+    assert dk.argmax(MaskedTensor(-float("inf")), axis=axis, keepdims=keepdims).tolist() == 0
+
+
+def test_results_of_another_shape_have_a_mask_of_it() -> None:
+    y = x + dk.zeros((2, 3))
+    assert y.valid.shape == y.data.shape == (2, 3)
+    y[0, 0] = 7.0
+    assert x.valid.tolist() == [True, False, True] == y.valid[1].tolist()
+    z = -x
+    z[1] = 1.0
+    assert shown(z) == [-1.0, 1.0, -4.0]
+    assert shown(x) == [1.0, None, 4.0]
+
+
+def test_joins_take_plain_arrays_and_have_memory_of_their_own() -> None:
+    joined = dk.stack([x, dk.ones(3), x], axis=1)
+    assert shown(joined) == [[1.0, 1.0, 1.0], [None, 1.0, None], [4.0, 1.0, 4.0]]
+    single = dk.concat([x], axis=None)
+    single[1] = 2.0
+    assert shown(x) == [1.0, None, 4.0]
+
+
+def test_few_elements_are_added_compared_and_joined_in_few_steps() -> None:
+    runs: list[Callable[[], Any]] = [lambda: -x, lambda: x + x, lambda: x.sum(), lambda: dk.concat([x, x])]
+    for run in (*runs, x.argmax):
+        run()
+        assert steps_of(run) < 160
     assert dk.argmin(MaskedTensor([np.inf, np.inf], [False, True])).item() == 1
 
 

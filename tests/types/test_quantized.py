@@ -14,6 +14,7 @@ import pytest
 
 import dispatchkit as dk
 from dispatchkit.types import QuantizedTensor
+from dispatchkit.types.quantized import BLOCK
 
 DENSE = dk.asarray(np.random.default_rng(0).normal(size=(5, 7)))
 QUANTISED = QuantizedTensor.from_dense(DENSE)
@@ -269,3 +270,36 @@ def test_small_products_have_the_values_and_the_dtype_of_the_dense_ones(shape: t
     for y, wanted in ((x @ q.mT, x @ q.to_dense().mT), (x[..., :5] @ q, x[..., :5] @ q.to_dense())):
         assert y.dtype == wanted.dtype
         np.testing.assert_allclose(y.numpy(), wanted.numpy(), rtol=2e-3)
+
+
+@pytest.mark.parametrize("block", [1, 14, 1000])
+@pytest.mark.parametrize("shape", [(7,), (2, 7), (2, 3, 7)])
+def test_products_by_blocks_of_rows_are_those_with_the_whole_matrix(
+    shape: tuple[int, ...], block: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("dispatchkit.types.quantized.BLOCK", block)
+    x = dk.asarray(np.random.default_rng(2).normal(size=shape))
+    for matrix in (QUANTISED, QUANTISED.mT):
+        vectors = x
+        if matrix.shape[1] != 7:
+            vectors = x[..., :5]
+        np.testing.assert_allclose((vectors @ matrix.mT).numpy(), (vectors @ matrix.to_dense().mT).numpy())
+
+
+def test_a_product_of_plain_arrays_keeps_one_block_of_integers_that_are_converted() -> None:
+    w = QuantizedTensor(dk.ones((2000, 1000), dtype="int8"), dk.ones(2000, dtype="float32"))
+    for x, matrix in ((dk.ones((1, 1000), dtype="float32"), w.mT), (dk.ones((1, 2000), dtype="float32"), w)):
+        x @ matrix
+        tracemalloc.start()
+        try:
+            x @ matrix
+            peak = tracemalloc.get_traced_memory()[1]
+        finally:
+            tracemalloc.stop()
+        assert peak < 2 * 4 * BLOCK
+
+
+def test_infinite_scales_multiply_sums_also_of_plain_arrays() -> None:
+    w = QuantizedTensor(dk.asarray([[1], [0]], dtype="int8"), dk.asarray([np.inf, 1.0]))
+    with pytest.warns(dk.DensifyWarning, match="QuantizedTensor"):
+        assert (dk.ones((1, 1)) @ w.mT).tolist() == [[np.inf, 0.0]]

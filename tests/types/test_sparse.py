@@ -520,3 +520,26 @@ def test_the_distinct_elements_of_a_sparse_matrix_count_what_is_not_stored_as_ze
         assert [part.tolist() for part in dk.unique_counts(x)] == [[0.0, 2.0], [4, 2]]
         full = SparseTensor.from_dense(dk.asarray([[1.0, 3.0]]))
         assert [part.tolist() for part in dk.unique_counts(full)] == [[1.0, 3.0], [1, 1]]
+
+
+@forms
+@pytest.mark.parametrize("dtype", ["float32", "float64", "complex128", "int64", "bool"])
+def test_sums_store_what_either_matrix_does_also_where_zeros_come_out(form: str, dtype: str) -> None:
+    a = dk.astype(FORMS[form](), dtype)
+    minus = SparseTensor(a.values, a.pattern)
+    if dtype != "bool":
+        minus = -minus
+    joined = SparseTensor.from_dense(minus.to_dense() + dk.astype(B, dtype).to_dense())
+    places = [set(zip(x.pattern.rows.tolist(), x.pattern.columns.tolist(), strict=True)) for x in (a, joined)]
+    total = a + joined
+    assert total.nnz == len(places[0] | places[1])
+    assert total.format == ("coo" if form == "coo" else "csr")
+    assert total.dtype == dtype
+    np.testing.assert_allclose(total.to_dense().numpy(), (a.to_dense() + joined.to_dense()).numpy())
+
+
+def test_sums_of_plain_matrices_take_no_numbers_of_elements(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("dispatchkit.types.sparse.elementwise.union", None)
+    a = FORMS["csr"]()
+    np.testing.assert_allclose((a + B).to_dense().numpy(), (SCIPY + OTHER).toarray())
+    np.testing.assert_allclose((a - B).to_dense().numpy(), (SCIPY - OTHER).toarray())

@@ -12,12 +12,14 @@ import numpy as np
 from typing_extensions import deprecated
 
 from dispatchkit import linalg, ops, special
+from dispatchkit.declare.wrapping import wrap_array
 from dispatchkit.ops.manipulation.shapes import dtype_meant
 from dispatchkit.protocol.fallbacks import fallback
 from dispatchkit.protocol.instance import tensor_protocol
 from dispatchkit.protocol.kinds import kinds
 from dispatchkit.protocol.overridable import of
 from dispatchkit.protocol.steps import decline
+from dispatchkit.tensor import Tensor
 from dispatchkit.tensor.numpy_histograms import elements_of
 from dispatchkit.tensor.printing import Format, Places, Texts, Written, written
 from dispatchkit.types.exchange.parts import Parts, with_level
@@ -36,7 +38,7 @@ from dispatchkit.types.levels import (
 )
 from dispatchkit.types.missing import split_missing
 from dispatchkit.types.plotting import Drawn, drawn
-from dispatchkit.types.rules import implements, implements_each, is_plain
+from dispatchkit.types.rules import array_of, implements, implements_each, is_plain
 
 
 @tensor_protocol.array_type(
@@ -294,8 +296,18 @@ def _numbers(data: Any) -> Any:
     return data
 
 
+def wrap_masked(data: Any, valid: Any) -> MaskedTensor:
+    """Return a masked array of parts that fit and that no other array has; the constructor is passed by."""
+    array: MaskedTensor = object.__new__(MaskedTensor)
+    array.data, array.valid = data, valid
+    return array
+
+
 def with_value(x: MaskedTensor, value: Any) -> Any:
     """Return the data with a value in the places of the missing elements."""
+    data, valid = array_of(x.data), array_of(x.valid)
+    if data is not None and valid is not None and data.dtype.kind == "f" and type(value) in (int, float):
+        return wrap_array(Tensor, np.where(valid, data, data.dtype.type(value)))
     return ops.where(x.valid, x.data, ops.asarray(value, dtype=x.dtype, device=x.data.device))
 
 
@@ -356,7 +368,13 @@ def elementwise_masked(op: Any, /, *args: Any, **kwargs: Any) -> Any:
     if result is None:
         opened, options, _ = open_arguments(op, args, kwargs, MaskedTensor, lambda x: safe(op, x))
         result = op(*opened, **options)
-    valid = _valid_in_all(arrays)
+    return _results_with(result, _valid_in_all(arrays))
+
+
+def _results_with(result: Any, valid: Any) -> Any:
+    """Return the arrays of a result with what is valid in them, True or an array that broadcasts to their shapes."""
+    if type(result) is Tensor is type(valid) and result.shape == valid.shape:
+        return wrap_masked(result, valid)
     return map_results(result, lambda data: MaskedTensor(data, valid))
 
 
@@ -493,6 +511,13 @@ def move_masked(op: Any, /, *args: Any, **kwargs: Any) -> Any:
 implements_each((linalg.diagonal,), MaskedTensor)(move_masked)
 
 
+@implements_each((ops.concat, ops.stack), MaskedTensor)
+def join_masked(op: Any, arrays: Any, /, **options: Any) -> Any:
+    """Join the data of arrays, and what is valid in them."""
+    result = op([parts(x)[0] for x in arrays], **options)
+    return _results_with(result, op([validity_of(x) for x in arrays], **options))
+
+
 def _selecting(key: Any) -> Any:
     """Return a key of which a condition that is missing selects no element."""
     if isinstance(key, tuple):
@@ -512,7 +537,7 @@ def _has_missing(key: Any) -> bool:
 @implements(ops.getitem, MaskedTensor)
 def getitem_masked(x: Any, key: Any, /) -> Any:
     if type(x) is MaskedTensor and is_simple_key(key):
-        return x._replace(data=x.data[key], valid=x.valid[key])
+        return wrap_masked(x.data[key], x.valid[key])
     key = _selecting(key)
     if not isinstance(x, MaskedTensor) and not _has_missing(key):
         return ops.getitem(x, key)

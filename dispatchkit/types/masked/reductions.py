@@ -15,8 +15,16 @@ from dispatchkit.ops.statistics.quantiles import between
 from dispatchkit.protocol.instance import tensor_protocol
 from dispatchkit.protocol.steps import decline
 from dispatchkit.tensor import Tensor
-from dispatchkit.types.masked.array import MaskedTensor, neutral, parts, sort_masked, validity_of, with_value
-from dispatchkit.types.rules import implements, implements_each, is_plain
+from dispatchkit.types.masked.array import (
+    MaskedTensor,
+    neutral,
+    parts,
+    sort_masked,
+    validity_of,
+    with_value,
+    wrap_masked,
+)
+from dispatchkit.types.rules import array_of, implements, implements_each, is_plain
 
 
 @implements_each((ops.softmax, ops.log_softmax), MaskedTensor)
@@ -43,10 +51,11 @@ def reduce_masked(
 ) -> MaskedTensor:
     result = op(with_value(x, neutral(op, x)), axis=axis, keepdims=keepdims, **kwargs)
     left = ops.any(x.valid, axis=axis, keepdims=keepdims)
+    flags = array_of(left)
     # The extreme of nothing is an infinity; a gradient is not to see it.
-    if not (is_plain(left) and left.array.all()):
+    if flags is None or np.count_nonzero(flags) < flags.size:
         result = ops.where(left, result, ops.asarray(0, dtype=result.dtype, device=result.device))
-    return MaskedTensor(result, left)
+    return wrap_masked(result, left)
 
 
 def in_single(rule: Callable[..., Any]) -> Callable[..., Any]:
@@ -89,7 +98,10 @@ def _count(x: MaskedTensor, axis: Any, keepdims: bool) -> Any:
 def mean_masked(x: MaskedTensor, /, *, axis: Any = None, keepdims: bool = False) -> MaskedTensor:
     count = _count(x, axis, keepdims)
     total = ops.sum(with_value(x, 0), axis=axis, keepdims=keepdims)
-    return MaskedTensor(total / ops.astype(ops.maximum(count, 1), ops.real(total / 1).dtype), count > 0)
+    dtype = total.dtype
+    if dtype.kind != "f":
+        dtype = ops.real(total / 1).dtype
+    return wrap_masked(total / ops.astype(ops.maximum(count, 1), dtype), count > 0)
 
 
 def _deviations(x: MaskedTensor, axis: Any, correction: float, keepdims: bool) -> tuple[Any, Any]:
@@ -170,21 +182,39 @@ def trace_masked(x: MaskedTensor, /, *, offset: int = 0, dtype: Any = None) -> A
 
 @implements_each((ops.argmax, ops.argmin), MaskedTensor)
 def place_masked(op: Any, x: MaskedTensor, /, *, axis: Any = None, keepdims: bool = False) -> Any:
-    if not holds(ops.any(x.valid, axis=axis), traced=True):
-        raise ValueError(f"{op.__name__}: every element is missing, so there is no place to give")
-    # Stable: of equal elements the first that is there.
-    order = ops.argsort(~x.valid if axis is not None else ops.reshape(~x.valid, (-1,)), axis=axis or 0)
-    known = with_value(x, neutral(op, x))
-    data = known
-    if axis is None:
-        data = ops.reshape(known, (-1,))
-    first = op(ops.take_along_axis(data, order, axis=axis or 0), axis=axis or 0, keepdims=True)
-    place = ops.take_along_axis(order, first, axis=axis or 0)
-    if axis is None:
-        return ops.reshape(place, (1,) * x.ndim if keepdims else ())
+    place = None
+    if x.size and is_plain(x.data) and is_plain(x.valid):
+        place = op(with_value(x, neutral(op, x)), axis=axis, keepdims=True)
+    if place is None or not _are_there(x.valid.array, place.array, axis):
+        place = _place_among_all(op, x, axis)
     if keepdims:
         return place
+    if axis is None:
+        return ops.reshape(place, ())
     return ops.squeeze(place, axis=axis)
+
+
+def _are_there(valid: Any, places: Any, axis: Any) -> bool:
+    """Return whether there is an element in each of the places along an axis, or in the one of all."""
+    if axis is None or not valid.ndim:  # of one number the axes 0 and -1 are there, too
+        return bool(valid.ravel()[places.item()])
+    return bool(np.take_along_axis(valid, places, axis).all())
+
+
+def _place_among_all(op: Any, x: MaskedTensor, axis: Any) -> Any:
+    """Return the places, their axis kept, where what is there may be as what stands for missing elements."""
+    if not holds(ops.any(x.valid, axis=axis), traced=True):
+        raise ValueError(f"{op.__name__}: every element is missing, so there is no place to give")
+    known, missing = with_value(x, neutral(op, x)), ~x.valid
+    if axis is None:
+        known, missing = ops.reshape(known, (-1,)), ops.reshape(missing, (-1,))
+    # Stable: of equal elements the first that is there.
+    order = ops.argsort(missing, axis=axis or 0)
+    first = op(ops.take_along_axis(known, order, axis=axis or 0), axis=axis or 0, keepdims=True)
+    place = ops.take_along_axis(order, first, axis=axis or 0)
+    if axis is None:
+        return ops.reshape(place, (1,) * x.ndim)
+    return place
 
 
 @implements(ops.average, MaskedTensor)

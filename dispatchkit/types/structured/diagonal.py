@@ -195,7 +195,7 @@ def require_regular(name: str, x: StructuredTensor, diagonal: Tensor) -> None:
 def is_nonzero(x: Tensor) -> bool:
     """Return whether no element is 0, as far as it is known."""
     if type(x) is Tensor and type(x.array) is np.ndarray:
-        return bool(x.array.all())
+        return is_nonzero_array(x.array)
     return holds(x != 0, traced=True)
 
 
@@ -236,6 +236,13 @@ def diagonal_of_diagonal(x: DiagonalTensor, /, *, offset: int = 0) -> Tensor:
     if offset == 0:
         return ops.clone(x.values)
     return ops.zeros((*x.shape[:-2], max(n - abs(offset), 0)), dtype=x.dtype)
+
+
+@implements(linalg.trace)
+def trace_diagonal(x: DiagonalTensor, /, *, offset: int = 0, dtype: Any = None) -> Any:
+    if offset:
+        return decline("off the main diagonal there are zeros")
+    return ops.sum(x.values, axis=-1, dtype=dtype)
 
 
 @implements(linalg.inv)

@@ -100,3 +100,14 @@ def test_a_singular_matrix_has_no_inverse() -> None:
 def test_a_diagonal_has_an_axis() -> None:
     with pytest.raises(ValueError, match=r"^DiagonalTensor: diagonal must have an axis at least, found shape \(\)$"):
         DiagonalTensor(2.0)
+
+
+@pytest.mark.parametrize("dtype", ["int8", "bool", "float32", "complex64"])
+def test_the_trace_adds_up_the_diagonal_and_copies_nothing(dtype: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    d = DiagonalTensor(dk.asarray([[100, 100, 1], [1, 0, 1]]).astype(dtype))
+    dense = d.to_dense()
+    for offset in (1, -2, 5):
+        same(dk.linalg.trace(d, offset=offset), dk.linalg.trace(dense, offset=offset))
+    monkeypatch.setattr("dispatchkit.ops.clone", None)
+    for kind in (None, dk.complex128):
+        same(dk.linalg.trace(d, dtype=kind), dk.linalg.trace(dense, dtype=kind))
