@@ -300,14 +300,15 @@ def linalg_solve_ex(A, B, *, left=True, check_errors=False):
 
 
 def lu(A, pivot=True, get_infos=False):
-    return linalg_lu_factor_ex(A, pivot=pivot)[: 2 + get_infos]
+    return linalg_lu_factor_ex(A, pivot=pivot)[: 2 + bool(get_infos)]
 
 
 def triangular_solve(b, A, upper=True, transpose=False, unitriangular=False):
     matrix = A
     if transpose:
         matrix = A.mT
-    return linalg_solve_triangular(matrix, b, upper=upper is not transpose, unitriangular=unitriangular), A
+    x = linalg_solve_triangular(matrix, b, upper=upper is not transpose, unitriangular=unitriangular)
+    return x, xp.broadcast_to(A, (*np.broadcast_shapes(A.shape[:-2], b.shape[:-2]), *A.shape[-2:]))
 
 
 TRANSLATIONS.update(written_functions(globals()))
@@ -393,9 +394,9 @@ def chain_matmul(*matrices):
 
 
 def adjoint(input):
-    if input.ndim < 2:
-        raise RuntimeError(f"tensor.adjoint() is only supported on matrices or batches of them, found {input.ndim}-D")
-    y = xp.matrix_transpose(input)
+    if input.ndim == 1:
+        raise RuntimeError("tensor.adjoint() is only supported on matrices or batches of them, found 1-D")
+    y = xp.matrix_transpose(input) if input.ndim else input
     if xp.isdtype(input.dtype, "complex floating"):
         return xp.conj(y)
     return y

@@ -196,6 +196,8 @@ def cov(input, *, correction=1, fweights=None, aweights=None):
     x = input
     if aweights is not None and not xp.isdtype(input.dtype, ("real floating", "complex floating")):
         x = xp.astype(input, aweights.dtype)
+    if not x.shape[-1:] or x.shape == (1,):
+        fweights, aweights = (w if w is None else xp.reshape(w, (-1,)) for w in (fweights, aweights))
     return xp.cov(x, correction=correction, fweights=fweights, aweights=aweights)
 
 

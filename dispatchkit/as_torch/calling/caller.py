@@ -145,9 +145,10 @@ class FunctionCaller:
             self.check_arguments(args, rest)
             if self.signatures.out == "dtype" and "dtype" in self.targets and isinstance(kwargs["out"], Storage):
                 rest = {"dtype": kwargs["out"].dtype} | rest  # type: ignore[attr-defined]  # of a tensor
-            several = self.path in LISTS or (
-                len(self.results) > 1 and not (self.path in OF_ALL and len(args) + len(rest) == 1)
+            gives_one = self.path in OF_ALL and (
+                len(args) + len(rest) == 1 or any(isinstance(value, Storage) for value in (*args[1:], *rest.values()))
             )
+            several = self.path in LISTS or (len(self.results) > 1 and not gives_one)
             name, same = self.path.rpartition(".")[2], self.signatures.out == "same"
             return written_into(name, kwargs["out"], self, args, rest, several=several, same=same)
         try:
@@ -292,7 +293,9 @@ class FunctionCaller:
             return False
         x = next(iter(given.values()), None)
         along = given.get(self.lifting, self.defaults.get(self.lifting))
-        return getattr(x, "ndim", 1) == 0 and along is not None and along != ()
+        if along is None or is_second_operand(self.path, along):
+            return False
+        return getattr(x, "ndim", 1) == 0 and along != ()
 
     def compute(self, given: dict[str, Any]) -> Any:
         """Call the function with arguments by name; a number is one element along an axis that is asked for."""
@@ -392,6 +395,11 @@ class FunctionCaller:
                 checked_axis(axis, ndim)
                 if not own and self.path in table.NOT_OF_NUMBERS:
                     raise IndexError(f"Dimension specified as {axis} but tensor has no dimensions")
+
+
+def is_second_operand(path: str, along: Any) -> bool:
+    """Return whether what stands in the place of an axis is an array to compare with, as in ``max(x, y)``."""
+    return path in OF_ALL and isinstance(along, Storage)
 
 
 def take_as_numbers(given: dict[str, Any]) -> None:
