@@ -289,6 +289,11 @@ def linalg_lu_factor_ex(A, *, pivot=True, check_errors=False):
     return LU, pivots, info
 
 
+def linalg_lu(A, *, pivot=True):
+    LU, pivots, _ = linalg_lu_factor_ex(A, pivot=pivot)
+    return lu_unpack(LU, pivots, unpack_pivots=pivot)
+
+
 def linalg_inv_ex(A, *, check_errors=False):
     info = _info(A, np.linalg.inv, _zero_pivot)
     return _where_possible("linalg.inv", xp.linalg.inv, A, info, check_errors)

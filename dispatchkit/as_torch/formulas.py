@@ -9,8 +9,7 @@ import math
 
 import numpy as np
 
-from dispatchkit.as_torch.factors import linalg_lu_factor_ex as lu_factor
-from dispatchkit.as_torch.factors import linalg_lu_solve, lu_unpack
+from dispatchkit.as_torch.factors import linalg_lu_solve
 from dispatchkit.as_torch.functions import split
 from dispatchkit.as_torch.further_functions import lgamma
 from dispatchkit.as_torch.shared import in_dtype_of, index_along, kept, of_parts, several, times
@@ -72,7 +71,6 @@ _FORMULAS: dict[str, Function] = {
     "tensor_split": lambda input, sections, dim=0: tuple(np.array_split(input, sections, dim)),
     # Of matrices.
     "addr": lambda input, vec1, vec2, *, beta=1, alpha=1: kept(input, beta) + times(vec1[:, None] * vec2, alpha),
-    "linalg.lu": lambda A, *, pivot=True: lu_unpack(*lu_factor(A, pivot=pivot)[:2]),
     "lu_solve": lambda b, LU_data, LU_pivots: linalg_lu_solve(LU_data, LU_pivots, b),
     "addmm": lambda input, mat1, mat2, *, beta=1, alpha=1: kept(input, beta) + times(mat1 @ mat2, alpha),
     "addmv": lambda input, mat, vec, *, beta=1, alpha=1: kept(input, beta) + times(mat @ vec, alpha),

@@ -540,7 +540,7 @@ def sum_to_size(input, size):
     if not size:
         return xp.sum(input)
     first = input.ndim - len(size)
-    axes = [axis for axis in range(input.ndim) if axis < first or (size[axis - first] == 1 < input.shape[axis])]
+    axes = [axis for axis in range(input.ndim) if axis < first or (size[axis - first] == 1 != input.shape[axis])]
     if axes:
         return xp.reshape(xp.sum(input, axis=tuple(axes)), tuple(size))
     return input
@@ -606,7 +606,7 @@ def _bernoulli(input, p=None, *, generator=None):
 
 
 def poisson(input, generator=None):
-    drawn = source_of(generator).poisson(np.asarray(input.detach()))
+    drawn = np.asarray(source_of(generator).poisson(np.asarray(input.detach())))
     return like_tensor(input, xp.asarray(drawn.astype(np.dtype(str(input.dtype)))))
 
 

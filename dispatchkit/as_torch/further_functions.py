@@ -211,7 +211,7 @@ def gather(input, dim, index, *, sparse_grad=False):
     if not index.size:
         return xp.zeros(index.shape, dtype=input.dtype)
     if not input.ndim:
-        return xp.broadcast_to(input, index.shape) + 0
+        return xp.clone(xp.broadcast_to(input, index.shape))
     if not index.ndim and input.ndim == 1:
         return xp.reshape(xp.gather(input, dim, xp.reshape(index, (1,))), ())
     return xp.gather(input, dim, index)

@@ -102,9 +102,13 @@ def multilabel_margin_loss(input, target):
 def multilabel_soft_margin_loss(input, target, weight=None):
     if not input.ndim:
         raise np.exceptions.AxisError("Dimension specified as -1 but tensor has no dimensions")
+    if not xp.isdtype(target.dtype, ("real floating", "complex floating")):
+        target = xp.astype(target, in_floats(input).dtype)
     scores, target = xp.broadcast_arrays(input, target)
-    loss = functional.binary_cross_entropy_with_logits(scores, target, weight, reduction="none")
-    return xp.sum(loss, axis=-1) / input.shape[-1]
+    loss = functional.binary_cross_entropy_with_logits(scores, target, reduction="none")
+    if weight is not None:
+        loss = loss * weight
+    return xp.sum(loss, axis=input.ndim - 1) / input.shape[-1]
 
 
 def poisson_nll_loss(input, target, log_input=True, full=False, *, eps=1e-8):

@@ -108,7 +108,7 @@ def scatter_reduce(input, dim, index, src, reduce, *, include_self=True):
         raise RuntimeError(f"reduce argument must be one of sum, prod, mean, amax, amin, found {reduce!r}")
     if not index.size:
         return xp.clone(input)
-    if not input.ndim or not index.ndim:
+    if not (input.ndim and index.ndim and src.ndim):
         parts = (xp.reshape(x, (-1,)) for x in (input, index, src))
         one, places, elements = parts
         y = scatter_reduce(one, 0, places, elements, reduce, include_self=include_self)

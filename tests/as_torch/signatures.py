@@ -237,7 +237,7 @@ def casting_of(path: str) -> str:
     for name in path.split("."):
         function = getattr(function, name)
     taken: set[tuple[torch.dtype, torch.dtype]] = set()
-    if path == "searchsorted":
+    if path in ("inner", "searchsorted"):
         return "same"  # which has no samples that show it
     if path in CREATION:
         return "dtype"

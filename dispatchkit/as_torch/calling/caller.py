@@ -18,6 +18,7 @@ import numpy as np
 
 from dispatchkit.as_torch import table
 from dispatchkit.as_torch.calling import (  # noqa: F401  # they enter what they look at
+    draw_checks,
     index_checks,
     matrix_checks,
     network_checks,
@@ -144,7 +145,10 @@ class FunctionCaller:
             rest = {name: value for name, value in kwargs.items() if name != "out"}
             self.check_arguments(args, rest)
             if self.signatures.out == "dtype" and "dtype" in self.targets and isinstance(kwargs["out"], Storage):
-                rest = {"dtype": kwargs["out"].dtype} | rest  # type: ignore[attr-defined]  # of a tensor
+                dtype = kwargs["out"].dtype  # type: ignore[attr-defined]  # of a tensor
+                if str(rest.get("dtype") or dtype) != str(dtype):
+                    raise RuntimeError(f"dtype {rest['dtype']} does not match dtype of out parameter ({dtype})")
+                rest = {"dtype": dtype} | rest
             gives_one = self.path in OF_ALL and (
                 len(args) + len(rest) == 1 or any(isinstance(value, Storage) for value in (*args[1:], *rest.values()))
             )

@@ -180,32 +180,6 @@ def mask(given: Given) -> None:
         raise RuntimeError("masked_scatter: expected self and source to have same dtypes")
 
 
-@look_of("bernoulli")
-def floating_probabilities(given: Given) -> None:
-    x: Any = given["input"]
-    p: Any = given.get("p")
-    if is_array(p) and p.ndim:
-        raise TypeError(
-            "bernoulli() received an invalid combination of arguments: got (Tensor, Tensor), but expected "
-            "(Tensor input) or (Tensor input, float p)"
-        )
-    if (p is None and kind_of(x) != "f") or kind_of(x) == "c":
-        raise NotImplementedError(f'"bernoulli" not implemented for {dtype_name(x)!r}')
-
-
-@look_each_time_of("bernoulli")
-def range_of_probabilities(given: Given) -> None:
-    p: Any = given.get("p")
-    if p is None:
-        p = given["input"]
-    if is_array(p):
-        if p.is_tracer:
-            return
-        p = np.asarray(p.detach().array)
-    if not np.all((np.asarray(p) >= 0) & (np.asarray(p) <= 1)):
-        raise RuntimeError(f"bernoulli: Expected probabilities from 0 to 1, found {p}")
-
-
 @look_of("addcdiv", "addcmul")
 def real_factor(given: Given) -> None:
     value = given.get("value", 1)
@@ -290,13 +264,6 @@ def axes_of_steps(given: Given) -> None:
         raise RuntimeError(
             f"torch.gradient expected each element of spacing to have one dimension, but got elements with {axes}"
         )
-
-
-@look_of("multinomial")
-def axes_of_shares(given: Given) -> None:
-    shares: Any = next(iter(given.values()))
-    if shares.ndim not in (1, 2):
-        raise RuntimeError(f"prob_dist must be 1 or 2 dim, found {shares.ndim}")
 
 
 @look_of("gradient")
@@ -446,29 +413,6 @@ for _name in ("linspace", "logspace"):
     _look_at_ends(_name)
 
 
-@look_each_time_of("poisson")
-def rates(given: Given) -> None:
-    x = given["input"]
-    if not x.is_tracer and not np.all(np.asarray(x.detach().array) >= 0):
-        raise RuntimeError("invalid Poisson rate, expected rate to be non-negative")
-
-
-@look_of("randint_like")
-def range_of_integers(given: Given) -> None:
-    dtype = np.dtype(str(given.get("dtype") or given["input"].dtype))
-    if dtype.kind == "c":
-        raise RuntimeError(
-            f"check_random_bounds handles only integral, floating-point and boolean types, found {dtype}"
-        )
-    high = given.get("high")
-    if high is None:
-        high = given.get("low", 0)
-    if isinstance(high, int) and dtype.kind in "bui":
-        most = 1 if dtype.kind == "b" else np.iinfo(dtype).max
-        if high - 1 > most:
-            raise RuntimeError(f"to - 1 is out of bounds for {dtype}")
-
-
 WINDOWS = ("bartlett", "blackman", "cosine", "exponential", "gaussian", "general_cosine", "general_hamming", "hamming")
 
 
@@ -479,21 +423,11 @@ def whole_lengths(given: Given) -> None:
         raise TypeError(f"argument 'M' must be int, not float: found {count}")
 
 
-@look_of("binomial")
-def floats_of_trials(given: Given) -> None:
-    for name in ("count", "prob"):
-        if kind_of(given[name]) != "f":
-            raise ValueError(f"binomial only supports floating-point dtypes for {name}, got: {dtype_name(given[name])}")
-    if given["count"].dtype != given["prob"].dtype:
-        raise RuntimeError(
-            f"binomial: Found dtype {dtype_name(given['prob'])} but expected {dtype_name(given['count'])}"
-        )
-
-
-@look_of("poisson")
-def floats_of_rates(given: Given) -> None:
-    if kind_of(given["input"]) != "f":
-        raise NotImplementedError(f'"poisson" not implemented for {dtype_name(given["input"])!r}')
+@look_each_time_of("pow")
+def negative_powers(given: Given) -> None:
+    exponent: Any = given.get("exponent")
+    if kind_of(given["input"]) in "ui" and type(exponent) is int and exponent < 0:
+        raise RuntimeError("Integers to negative integer powers are not allowed.")
 
 
 @look_of("ldexp")

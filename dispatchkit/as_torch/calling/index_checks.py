@@ -20,6 +20,7 @@ from dispatchkit.as_torch.calling.checks import (
     without,
 )
 from dispatchkit.as_torch.table import is_array
+from dispatchkit.declare.namespace import tensor_namespace as xp
 
 
 def check_bounds(index: Any, length: int, axis: int, error: type[Exception] = RuntimeError, least: int = 0) -> None:
@@ -302,6 +303,18 @@ def axes_of_values(given: Given) -> None:
             f"shape mismatch: value tensor of shape {[*values.shape]} cannot be broadcast to an indexing result of "
             f"{axes} axes"
         )
+
+
+@look_of("scatter_add")
+def axes_of_source(given: Given) -> None:
+    if not given["src"].ndim and given["index"].ndim == given["input"].ndim == 1:
+        given["src"] = xp.reshape(given["src"], (1,))
+
+
+@look_of("gather")
+def axes_of_places(given: Given) -> None:
+    if not given["input"].ndim and given["index"].ndim > 1:
+        raise RuntimeError("Index tensor must have the same number of dimensions as input tensor")
 
 
 @look_of("scatter_reduce")

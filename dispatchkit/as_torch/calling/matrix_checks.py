@@ -73,10 +73,13 @@ def elements_of_extreme_in_vectors(given: Given) -> None:
         elements_of_extreme(given)
 
 
-@look_each_time_of("nn.functional.pairwise_distance")
+@look_each_time_of("nn.functional.pairwise_distance", "nn.functional.triplet_margin_loss", "dist")
 def elements_of_extreme_distance(given: Given) -> None:
-    shapes = given["x1"].shape, given["x2"].shape
-    check_extreme(given.get("p"), (np.broadcast_shapes(*shapes) or (1,))[-1:])
+    shapes = [x.shape for x in given.values() if is_array(x)]
+    lengths = np.broadcast_shapes(*shapes) or (1,)
+    if "other" not in given:
+        lengths = lengths[-1:]
+    check_extreme(given.get("p"), lengths)
 
 
 @look_each_time_of("renorm")
@@ -114,6 +117,8 @@ def _look_at_summand(name: str, first: str, second: str) -> None:
             shape = lengths[:-1]
         if name == "addbmm":
             shape = shape[1:]
+        if name == "addmv" and not given["input"].ndim and lengths[-1] != others[0]:
+            raise np.exceptions.AxisError("Dimension specified as 0 but tensor has no dimensions")
         if lengths[-1] == others[-min(len(others), 2)]:
             expect_shape(given, tuple(shape))
 
@@ -142,7 +147,7 @@ def expect_shape(given: Given, shape: tuple[int, ...]) -> None:
 def axis_of_vectors(given: Given) -> None:
     if given["x"].ndim == given["y"].ndim == 1:
         given.pop("dim", None)  # there is one
-    if min(given["x"].ndim, given["y"].ndim) == 0 < max(given["x"].ndim, given["y"].ndim):
+    if min(given["x"].ndim, given["y"].ndim) == 0 and max(given["x"].ndim, given["y"].ndim) > 1:
         given |= {name: xp.reshape(given[name], given[name].shape or (1,)) for name in ("x", "y")}
 
 

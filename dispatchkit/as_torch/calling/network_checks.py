@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from dispatchkit.as_torch.calling.checks import Given, check_of, dtype_name, kind_of, look_each_time_of, look_of
+from dispatchkit.as_torch.calling.promotion import common_dtype
 from dispatchkit.as_torch.shared import in_dtype_of
 from dispatchkit.as_torch.table import is_array
 from dispatchkit.declare.namespace import tensor_namespace as xp
@@ -15,12 +16,12 @@ from dispatchkit.declare.namespace import tensor_namespace as xp
 F = "nn.functional."
 
 
-NAMES_OF_NUMBERS = ("min_val", "max_val", "lambd", "negative_slope", "alpha", "beta", "threshold", "value")
+NAMES_OF_NUMBERS = ("min_val", "max_val", "lambd", "negative_slope", "alpha", "beta", "threshold", "value", "weight")
 
 
 @look_each_time_of(
     *(f"{F}{name}" for name in ("threshold", "hardtanh", "hardshrink", "leaky_relu", "elu", "celu", "softplus", "pad")),
-    *("constant_pad_nd", "index_fill"),
+    *("constant_pad_nd", "index_fill", "addmm", "addmv", "addbmm", "baddbmm", "addr", "lerp"),
 )
 def numbers_that_fit(given: Given) -> None:
     x = given["input"]
@@ -28,13 +29,15 @@ def numbers_that_fit(given: Given) -> None:
         return
     for name in NAMES_OF_NUMBERS:
         number: Any = given.get(name)
+        if is_array(number) and not number.ndim and not number.is_tracer:
+            number = given[name] = number.item()
         if isinstance(number, (int, float)):
             expect_number(x, number)
         if kind_of(x) in "iu" and name in ("threshold", "value") and isinstance(number, (int, float)):
             given[name] = in_dtype_of(x, int(number))
 
 
-@look_each_time_of("clamp", "clip", "clamp_min", "clamp_max")
+@look_each_time_of("clamp", "clip", "clamp_min", "clamp_max", "histc")
 def bounds_that_fit(given: Given) -> None:
     for name in ("min", "max"):
         bound: Any = given.get(name)
@@ -155,6 +158,8 @@ def _look_at_dropout(path: str, *, training: bool) -> None:
     @look_of(path)
     def floats_to_drop(given: Given) -> None:
         x = given["input"]
+        if path.endswith("alpha_dropout") and given.get("training", training) and kind_of(x) == "c":
+            raise NotImplementedError(f'"{path.rpartition(".")[2]}" not implemented for {dtype_name(x)!r}')
         if given.get("training", training) and 0 < given.get("p", 0.5) < 1 and x.numel() and kind_of(x) in "bui":
             raise RuntimeError(f"result type Double can't be cast to the desired output type {dtype_name(x)}")
 
@@ -221,6 +226,34 @@ def pairs_of_vectors(given: Given) -> None:
             f"{target.ndim}D target tensor expects {wanted}D input tensors, but found inputs with sizes "
             f"{[*x.shape]} and {[*y.shape]}."
         )
+
+
+@look_of(f"{F}unfold")
+def axes_to_unfold(given: Given) -> None:
+    x = given["input"]
+    if x.ndim < 3:
+        raise np.exceptions.AxisError(f"unfold: Expected 3D or 4D tensor for input, but got: {[*x.shape]}")
+
+
+@look_of("stft")
+def windows_to_align(given: Given) -> None:
+    if given.get("align_to_window") is not None and given.get("center", True):
+        raise RuntimeError("stft align_to_window should only be set when center = false")
+
+
+@look_of(f"{F}binary_cross_entropy_with_logits")
+def dtype_of_weights(given: Given) -> None:
+    arrays = {name: value for name, value in given.items() if is_array(value)}
+    if kind_of(given["input"]) == "f" and len({str(x.dtype) for x in arrays.values()}) > 1:
+        dtype = common_dtype(value for name, value in arrays.items() if name != "weight")
+        if dtype.kind == "f":
+            given |= {name: xp.astype(x, dtype, copy=False) for name, x in arrays.items()}
+
+
+@look_of(f"{F}cross_entropy")
+def axes_of_shares(given: Given) -> None:
+    if not given["input"].ndim and is_array(given["target"]) and kind_of(given["target"]) == "f":
+        raise np.exceptions.AxisError("Dimension out of range (expected to be in range of [-1, 0], but got 1)")
 
 
 @look_of(*(f"{F}{name}" for name in ("nll_loss", "cross_entropy")))
@@ -513,8 +546,10 @@ def options_that_fit(given: Given) -> None:
         if isinstance(value, complex) and not value.imag and "index" not in given:
             given[name] = value.real
     options = [value for name, value in given.items() if name not in ("input", "index", "pad", "dim")]
+    if set(np.atleast_1d(given.get("pad", 1))) <= {0}:
+        return  # nothing is padded
     if any(kind_of(value) == "c" for value in options if is_array(value) or isinstance(value, complex)) and (
-        kind_of(x) != "c"
+        kind_of(x) not in "bc"
     ):
         raise RuntimeError(f"value cannot be converted to type {dtype_name(x)} without overflow")
     value = given.get("value")

@@ -175,7 +175,9 @@ PASSED_ON = {
     "nn.functional.embedding": "bool scale_grad_by_freq, bool sparse",
     "nn.functional.poisson_nll_loss": "bool log_input, bool full, float eps",
     "nn.functional.unfold": "int[2] kernel_size, int[2] dilation, int[2] padding, int[2] stride",
-    "unique_consecutive": "Tensor input, bool return_inverse, bool return_counts",
+    "nonzero": "Tensor input",
+    "unique_consecutive": "Tensor input, bool return_inverse, bool return_counts, int? dim",
+    "unique": "int? dim",
     "lu": "bool pivot",
     "nn.functional.pad": "int[] pad, str mode, float? value",
     "norm": "bool keepdim",
@@ -342,7 +344,8 @@ def _is_of(path: str, argument: Argument, value: Any) -> bool:
         return True
     if kind == "Tensor":
         taken = NUMBERS_FIRST if argument.name == "input" else NUMBERS_TOO
-        return is_array(value) or (path in taken and isinstance(value, Number))
+        is_number = path in taken and argument.name != "condition" and isinstance(value, Number)
+        return is_array(value) or is_number
     if kind == "bool":
         return isinstance(value, (bool, np.bool_))
     if kind == "str":

@@ -30,9 +30,10 @@ def drawing(
     """
 
     def method(self: Any, *args: Any, generator: Any = None, **kwargs: Any) -> Any:
-        if not self.numel() and not of_nothing:
+        is_taken = np.dtype(str(self.dtype)).kind in kinds
+        if not is_taken and not self.numel() and not of_nothing:
             return self.copy_(self.detach())  # which a leaf that requires a gradient refuses
-        if np.dtype(str(self.dtype)).kind not in kinds:
+        if not is_taken:
             raise NotImplementedError(f"elements of the dtype {self.dtype} are not drawn from this distribution")
         return self.copy_(formula(draw(shape=self.shape, generator=generator), *args, **kwargs))
 
