@@ -325,6 +325,9 @@ REFUSED: list[tuple[Callable[[], Any], type[Exception], str]] = [
     (lambda: F.pad(CUBE, (3, 0), "circular"), RuntimeError, "wrapping around more than once"),
     (lambda: F.local_response_norm(T([[1]]), 2), ValueError, r"3D or higher dimensionality input \(got 2"),
     (lambda: F.rrelu(ROW, 0.1, float("inf")), RuntimeError, "bounds must be finite, found 0.1 and inf"),
+    (lambda: F.multi_margin_loss(SQUARE, T([1])), RuntimeError, r"Expected target size \[2\], but got \[1\]"),
+    (lambda: torch.fft.fftn(ROW, norm="wrong"), RuntimeError, "Invalid normalization mode: 'wrong'"),
+    (lambda: torch.clamp_max(T([True]), True), NotImplementedError, "not implemented for 'Bool'"),
     # Types.
     (lambda: torch.float_power(2, 100), TypeError, r"got \(int, int\)"),
     (lambda: torch.where(1, ROW, 0.5), TypeError, r"got \(int, Tensor, float\)"),

@@ -114,3 +114,12 @@ def test_resizing_by_names() -> None:
     assert F.upsample_nearest(x, scale_factor=2)[0, 0, 0].tolist() == [1, 1, 2, 2]
     assert F.upsample_bilinear(x, (1, 3))[0, 0, 0].tolist() == [1, 1.5, 2]
     assert F.upsample(x, (1, 1), mode="area").item() == 1.5
+
+
+def test_numbers_that_are_tensors_get_gradients() -> None:
+    value = torch.tensor(2.0, requires_grad=True)
+    torch.index_fill(torch.ones(3), 0, torch.tensor([0, 1]), value).sum().backward()
+    assert value.grad.item() == 2.0
+    value.grad = None
+    torch.lerp(torch.zeros(3), torch.ones(3), value).sum().backward()
+    assert value.grad.item() == 3.0

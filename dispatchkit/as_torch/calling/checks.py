@@ -14,6 +14,7 @@ import numpy as np
 from dispatchkit.as_torch.calling.signatures import NAMES
 from dispatchkit.as_torch.shared import in_dtype_of
 from dispatchkit.as_torch.table import is_array
+from dispatchkit.declare.namespace import tensor_namespace as xp
 
 __all__ = [
     "CHECKS",
@@ -121,6 +122,8 @@ def rank(given: Given) -> None:
 def norm_of_transform(given: Given) -> None:
     if given.get("norm", "") is None:
         del given["norm"]
+    if given.get("norm", "ortho") not in ("forward", "backward", "ortho"):
+        raise RuntimeError(f"Invalid normalization mode: {given['norm']!r}")
     if isinstance(given.get("s"), int):
         given["s"] = (given["s"],)
 
@@ -390,12 +393,16 @@ def bounds(given: Given) -> None:
 
 @look_of("clamp_min", "clamp_max")
 def single_bound(given: Given) -> None:
-    bounds({"input": given["input"], "min": given.get("min", given.get("max"))})
+    limit: Any = given.get("min", given.get("max"))
+    if isinstance(limit, bool):
+        bounds({"input": given["input"], "min": limit})
 
 
 @look_each_time_of("lerp")
 def real_weights(given: Given) -> None:
     weight: Any = given.get("weight")
+    if is_array(weight) and not weight.ndim and kind_of(weight) != "c":
+        given["weight"] = xp.astype(weight, given["input"].dtype, copy=False)
     if isinstance(weight, complex) and weight.imag and kind_of(given["input"]) != "c":
         raise RuntimeError(f"value cannot be converted to type {dtype_name(given['input'])} without overflow")
 

@@ -29,8 +29,8 @@ def numbers_that_fit(given: Given) -> None:
         return
     for name in NAMES_OF_NUMBERS:
         number: Any = given.get(name)
-        if is_array(number) and not number.ndim and not number.is_tracer:
-            number = given[name] = number.item()
+        if is_array(number) and "threshold" in given and not number.ndim and not number.is_tracer:
+            number = given[name] = number.item()  # which has no derivative by it
         if isinstance(number, (int, float)):
             expect_number(x, number)
         if kind_of(x) in "iu" and name in ("threshold", "value") and isinstance(number, (int, float)):
@@ -252,7 +252,8 @@ def dtype_of_weights(given: Given) -> None:
 
 @look_of(f"{F}cross_entropy")
 def axes_of_shares(given: Given) -> None:
-    if not given["input"].ndim and is_array(given["target"]) and kind_of(given["target"]) == "f":
+    target: Any = given["target"]
+    if not given["input"].ndim and is_array(target) and (kind_of(target) == "f" or target.ndim > 1):
         raise np.exceptions.AxisError("Dimension out of range (expected to be in range of [-1, 0], but got 1)")
 
 
@@ -406,10 +407,13 @@ def classes_of_margins(given: Given) -> None:
         raise RuntimeError(f"Expected non-empty vector or matrix with optional 0-dim batch size, but got: {[*x.shape]}")
 
 
-@look_of(f"{F}multi_margin_loss")
+@look_each_time_of(f"{F}multi_margin_loss")
 def order_of_margins(given: Given) -> None:
     if given.get("p", 1) not in (1, 2):
         raise ValueError(f"only p == 1 and p == 2 supported, found {given['p']}")
+    x, target = given["input"], given["target"]
+    if x.ndim == 2 and (target.ndim > 1 or target.numel() != x.shape[0]):
+        raise RuntimeError(f"multi_margin_loss: Expected target size [{x.shape[0]}], but got {[*target.shape]}")
     weight: Any = given.get("weight")
     if is_array(weight) and weight.ndim != 1:
         raise ValueError(f"weight must be one-dimensional, found shape {[*weight.shape]}")
@@ -501,7 +505,7 @@ def widths_of_padding(given: Given) -> None:
         )
     if word == "constant":
         return
-    if given.get("value") is not None:
+    if given.get("value") not in (None, 0):
         raise RuntimeError(f'Padding mode "{word}" doesn\'t take in value argument')
     axes = len(widths) // 2
     if not axes or x.ndim not in (axes + 1, axes + 2):

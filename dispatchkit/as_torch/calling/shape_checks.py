@@ -191,8 +191,8 @@ def moved_axes(given: Given) -> None:
 
 @look_of("fft.fftshift", "fft.ifftshift")
 def shifted_axes(given: Given) -> None:
-    names = list(given)
-    if given.get("dim") == () or (len(names) == 1 and not given[names[0]].ndim):
+    x: Any = next(iter(given.values()))
+    if given.get("dim") == () or (given.get("dim") is None and not x.ndim):
         raise RuntimeError("`shifts` required")
 
 
