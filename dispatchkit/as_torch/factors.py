@@ -282,6 +282,11 @@ def linalg_lu_factor_ex(A, *, pivot=True, check_errors=False):
     return LU, pivots, info
 
 
+def linalg_lu(A, *, pivot=True):
+    LU, pivots, _ = linalg_lu_factor_ex(A, pivot=pivot)
+    return lu_unpack(LU, pivots, unpack_pivots=pivot)
+
+
 def linalg_inv_ex(A, *, check_errors=False):
     info = _info(A, np.linalg.inv, _zero_pivot)
     return _where_possible("linalg.inv", xp.linalg.inv, A, info, check_errors)
@@ -293,14 +298,15 @@ def linalg_solve_ex(A, B, *, left=True, check_errors=False):
 
 
 def lu(A, pivot=True, get_infos=False):
-    return linalg_lu_factor_ex(A, pivot=pivot)[: 2 + get_infos]
+    return linalg_lu_factor_ex(A, pivot=pivot)[: 2 + bool(get_infos)]
 
 
 def triangular_solve(b, A, upper=True, transpose=False, unitriangular=False):
     matrix = A
     if transpose:
         matrix = A.mT
-    return linalg_solve_triangular(matrix, b, upper=upper is not transpose, unitriangular=unitriangular), A
+    x = linalg_solve_triangular(matrix, b, upper=upper is not transpose, unitriangular=unitriangular)
+    return x, xp.broadcast_to(A, (*np.broadcast_shapes(A.shape[:-2], b.shape[:-2]), *A.shape[-2:]))
 
 
 TRANSLATIONS.update(written_functions(globals()))
@@ -404,9 +410,9 @@ def chain_matmul(*matrices):
 
 
 def adjoint(input):
-    if input.ndim < 2:
-        raise RuntimeError(f"tensor.adjoint() is only supported on matrices or batches of them, found {input.ndim}-D")
-    y = xp.matrix_transpose(input)
+    if input.ndim == 1:
+        raise RuntimeError("tensor.adjoint() is only supported on matrices or batches of them, found 1-D")
+    y = xp.matrix_transpose(input) if input.ndim else input
     if xp.isdtype(input.dtype, "complex floating"):
         return xp.conj(y)
     return y

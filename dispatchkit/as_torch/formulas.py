@@ -9,8 +9,7 @@ import math
 
 import numpy as np
 
-from dispatchkit.as_torch.factors import linalg_lu_factor as lu_factor
-from dispatchkit.as_torch.factors import linalg_lu_solve, lu_unpack
+from dispatchkit.as_torch.factors import linalg_lu_solve
 from dispatchkit.as_torch.functions import split
 from dispatchkit.as_torch.further_functions import lgamma
 from dispatchkit.as_torch.shared import in_dtype_of, index_along, kept, of_parts, several, times
@@ -52,7 +51,9 @@ _FORMULAS: dict[str, Function] = {
     "repeat_interleave": lambda input, repeats, dim=None, *, output_size=None: xp.repeat(input, repeats, axis=dim),
     "msort": lambda input: xp.sort(input, axis=0) if input.ndim else xp.clone(input),
     "select_scatter": lambda input, src, dim, index: xp.index_put(input, index_along(input, dim, index), src),
-    "index_copy": lambda input, dim, index, source: xp.index_put(input, index_along(input, dim, index), source),
+    "index_copy": lambda input, dim, index, source: xp.index_put(
+        input, index_along(input, dim, xp.reshape(index, (-1,))), source
+    ),
     "masked_select": lambda input, mask: xp.getitem(*xp.broadcast_arrays(input, mask)),
     "nonzero": lambda input, *, as_tuple=False: np.nonzero(np.atleast_1d(input)) if as_tuple else xp.argwhere(input),
     "select": lambda input, dim, index: input[index_along(input, dim, index)],
@@ -70,7 +71,6 @@ _FORMULAS: dict[str, Function] = {
     "tensor_split": lambda input, sections, dim=0: tuple(np.array_split(input, sections, dim)),
     # Of matrices.
     "addr": lambda input, vec1, vec2, *, beta=1, alpha=1: kept(input, beta) + times(vec1[:, None] * vec2, alpha),
-    "linalg.lu": lambda A, *, pivot=True: lu_unpack(*lu_factor(A, pivot=pivot)),
     "lu_solve": lambda b, LU_data, LU_pivots: linalg_lu_solve(LU_data, LU_pivots, b),
     "addmm": lambda input, mat1, mat2, *, beta=1, alpha=1: kept(input, beta) + times(mat1 @ mat2, alpha),
     "addmv": lambda input, mat, vec, *, beta=1, alpha=1: kept(input, beta) + times(mat @ vec, alpha),

@@ -18,7 +18,15 @@ import numpy as np
 
 from dispatchkit import nn
 from dispatchkit.as_torch.calling.checks import is_zero_somewhere
-from dispatchkit.as_torch.shared import implicit_axis, index_along, kept, running, times, written_functions
+from dispatchkit.as_torch.shared import (
+    implicit_axis,
+    in_dtype_of,
+    index_along,
+    kept,
+    running,
+    times,
+    written_functions,
+)
 from dispatchkit.as_torch.table import ALONE, TRANSLATIONS, Function, NotTranslated, Values, is_array
 from dispatchkit.backends.arrays import numpy_dtype
 from dispatchkit.declare.namespace import tensor_namespace as xp
@@ -342,7 +350,9 @@ def norm(input, p="fro", dim=None, keepdim=False, *, dtype=None):
         input = xp.astype(input, numpy_dtype(dtype))
     if p == "nuc":
         if dim is None:
-            dim = (-2, -1)
+            dim = tuple(range(input.ndim))
+        if np.size(dim) != 2:
+            raise RuntimeError(f"linalg.matrix_norm: dim must be a 2-tuple. Got {dim}")
         return linalg_matrix_norm(input, p, dim, keepdim)
     axis = dim
     if isinstance(dim, list):
@@ -379,7 +389,9 @@ def linalg_matrix_norm(A, ord="fro", dim=(-2, -1), keepdim=False, *, dtype=None)
 def unique(input, sorted=True, return_inverse=False, return_counts=False, dim=None):
     if dim is None:
         return np.unique(input, return_inverse=return_inverse, return_counts=return_counts)
-    order = _order_of_parts(input, dim)
+    order = xp.arange(input.shape[dim])
+    if input.size:
+        order = _order_of_parts(input, dim)
     values, inverse, counts = unique_consecutive(xp.take(input, order, axis=dim), True, True, dim)
     inverse = inverse[xp.argsort(order)]
     further = [x for x, wanted in ((inverse, return_inverse), (counts, return_counts)) if wanted]
@@ -447,7 +459,8 @@ def gradient(input, *, spacing=None, dim=None, edge_order=1):
 
 
 def scalar_tensor(s, *, dtype=None, **options):
-    return xp.full((), s, dtype=dtype or xp.get_default_dtype(), **options)
+    dtype = numpy_dtype(dtype or xp.get_default_dtype())
+    return xp.full((), in_dtype_of(np.empty((), dtype), s), dtype=dtype, **options)
 
 
 def logdet(input):
@@ -522,10 +535,12 @@ def cartesian_prod(*tensors):
 def sum_to_size(input, size):
     if isinstance(size, int):
         size = (size,)
+    if input.dtype == np.uint8 and tuple(size) != input.shape:
+        input = xp.astype(input, xp.int64)
     if not size:
         return xp.sum(input)
     first = input.ndim - len(size)
-    axes = [axis for axis in range(input.ndim) if axis < first or (size[axis - first] == 1 < input.shape[axis])]
+    axes = [axis for axis in range(input.ndim) if axis < first or (size[axis - first] == 1 != input.shape[axis])]
     if axes:
         return xp.reshape(xp.sum(input, axis=tuple(axes)), tuple(size))
     return input
@@ -591,7 +606,7 @@ def _bernoulli(input, p=None, *, generator=None):
 
 
 def poisson(input, generator=None):
-    drawn = source_of(generator).poisson(np.asarray(input.detach()))
+    drawn = np.asarray(source_of(generator).poisson(np.asarray(input.detach())))
     return like_tensor(input, xp.asarray(drawn.astype(numpy_dtype(input.dtype))))
 
 

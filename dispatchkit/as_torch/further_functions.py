@@ -196,6 +196,8 @@ def cov(input, *, correction=1, fweights=None, aweights=None):
     x = input
     if aweights is not None and not xp.isdtype(input.dtype, ("real floating", "complex floating")):
         x = xp.astype(input, aweights.dtype)
+    if not x.shape[-1:] or x.shape == (1,):
+        fweights, aweights = (w if w is None else xp.reshape(w, (-1,)) for w in (fweights, aweights))
     return xp.cov(x, correction=correction, fweights=fweights, aweights=aweights)
 
 
@@ -209,7 +211,7 @@ def gather(input, dim, index, *, sparse_grad=False):
     if not index.size:
         return xp.zeros(index.shape, dtype=input.dtype)
     if not input.ndim:
-        return xp.broadcast_to(input, index.shape) + 0
+        return xp.clone(xp.broadcast_to(input, index.shape))
     if not index.ndim and input.ndim == 1:
         return xp.reshape(xp.gather(input, dim, xp.reshape(index, (1,))), ())
     return xp.gather(input, dim, index)

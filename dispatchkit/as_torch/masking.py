@@ -13,6 +13,7 @@ from dispatchkit.as_torch.shared import in_floats
 from dispatchkit.as_torch.table import Function
 from dispatchkit.backends.arrays import numpy_dtype
 from dispatchkit.declare.namespace import tensor_namespace as xp
+from dispatchkit.declare.wrapping import holds
 
 # What stands for elements that the mask hides, and counts for nothing.
 NEUTRAL = {
@@ -116,7 +117,10 @@ def median_along(whole, /, input, dim=-1, *, keepdim=False, dtype=None, mask=Non
     x = input
     if mask is not None:
         x = visible(in_floats(input), mask, math.nan, dtype)
-    return xp.astype(whole(x, dim, keepdim).values, numpy_dtype(dtype or input.dtype), copy=False)
+    y = whole(x, dim, keepdim).values
+    if mask is not None and xp.isdtype(input.dtype, "integral") and holds(xp.any(xp.isnan(y))):
+        raise ValueError("masked median expects no fully masked out rows if dtype is not floating point")
+    return xp.astype(y, numpy_dtype(dtype or input.dtype), copy=False)
 
 
 def moments(of: Mapping[str, Function]) -> tuple[Function, ...]:

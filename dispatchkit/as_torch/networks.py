@@ -101,9 +101,15 @@ def multilabel_margin_loss(input, target):
 
 
 def multilabel_soft_margin_loss(input, target, weight=None):
-    input, target = xp.broadcast_arrays(input, target)
-    loss = functional.binary_cross_entropy_with_logits(input, target, weight, reduction="none")
-    return xp.mean(loss, axis=-1)
+    if not input.ndim:
+        raise np.exceptions.AxisError("Dimension specified as -1 but tensor has no dimensions")
+    if not xp.isdtype(target.dtype, ("real floating", "complex floating")):
+        target = xp.astype(target, in_floats(input).dtype)
+    scores, target = xp.broadcast_arrays(input, target)
+    loss = functional.binary_cross_entropy_with_logits(scores, target, reduction="none")
+    if weight is not None:
+        loss = loss * weight
+    return xp.sum(loss, axis=input.ndim - 1) / input.shape[-1]
 
 
 def poisson_nll_loss(input, target, log_input=True, full=False, *, eps=1e-8):
@@ -198,7 +204,10 @@ def _reducing(each):
 
     def loss(*args, reduction="mean", **kwargs):
         check_reduction(each.__name__, reduction)
-        return reduced(xp, each(*args, **kwargs), reduction)
+        losses = each(*args, **kwargs)
+        if reduction == "sum" and losses.dtype == np.uint8:
+            losses = xp.astype(losses, xp.int64)
+        return reduced(xp, losses, reduction)
 
     loss.__signature__ = inspect.Signature([*parameters, last])  # type: ignore[attr-defined]
     return loss

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
 
 from dispatchkit.as_torch.calling.promotion import CATEGORIES, of_number
 from dispatchkit.as_torch.calling.raised import as_raised_by_pytorch
+from dispatchkit.as_torch.shared import in_dtype_of
 from dispatchkit.backends.arrays import dtype_name, numpy_dtype
 from dispatchkit.declare.inplace import change_by
 from dispatchkit.declare.namespace import tensor_namespace as xp
@@ -134,7 +135,8 @@ def reflected(cls: Any, plain: Call, function: Call, kinds: str) -> Call:
         if isinstance(other, Storage):
             return function(other, self)
         if type(other) in NUMBERS:
-            return function(xp.asarray(other, dtype=of_number(self, other), like=self), self)
+            dtype = of_number(self, other)
+            return function(xp.asarray(in_dtype_of(np.empty((), dtype), other), dtype=dtype, like=self), self)
         if isinstance(other, np.generic):
             return operator(self, other.item())
         return plain(self, other)
@@ -223,11 +225,13 @@ def in_place(cls: Any, name: str, function: Call, plain: Call | None) -> Call:
         return in_dtype(f"{name}_", x, function(x, *args, **kwargs))
 
     check: Any = getattr(function, "check", None)
+    of_tensors = check is not None and takes_tensors_alone(check.__self__.signatures.overloads)
 
     def method(self: Any, *args: Any, **kwargs: Any) -> Any:
         try:
             known = plain is not None and not kwargs and type(self) is cls and (args or name not in ASKING)
             known = known and (len(args) < 2 or name not in WITH_FACTOR)
+            known = known and not (of_tensors and type(args[0]) in (int, float))
             if plain is not None and known and are_plain(cls, self, args):
                 return plain(self, *args)
             if check is not None:
@@ -246,6 +250,12 @@ def in_place(cls: Any, name: str, function: Call, plain: Call | None) -> Call:
     return method
 
 
+def takes_tensors_alone(overloads: Sequence[Any]) -> bool:
+    """Return whether the second argument of a function of two operands is no number."""
+    second = [overload[1] for overload in overloads if len(overload) > 1]
+    return bool(second) and all(argument.kind == "Tensor" for argument in second)
+
+
 def where_asked(name: str, place: int, call: Call) -> Call:
     """Return a caller that writes a result into the first argument, and returns that, where `inplace` is true.
 
@@ -260,7 +270,7 @@ def where_asked(name: str, place: int, call: Call) -> Call:
         asked = kwargs.get("inplace", False)
         if len(args) > place:
             asked = args[place]
-        if asked is not True:
+        if not asked:
             return call(args, kwargs)
         others = [*args[1:place], *args[place + 1 :]]
         by_name = {key: value for key, value in kwargs.items() if key != "inplace"}

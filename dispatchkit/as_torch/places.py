@@ -14,7 +14,8 @@ from dispatchkit.declare.wrapping import holds
 
 
 def index_add(input, dim, index, source, *, alpha=1):
-    return xp.index_put(input, index_along(input, dim, index), times(source, alpha), accumulate=True)
+    places = index_along(input, dim, xp.reshape(index, (-1,)))
+    return xp.index_put(input, places, times(source, alpha), accumulate=True)
 
 
 def index_fill(input, dim, index, value):
@@ -54,6 +55,8 @@ def take_along_dim(input, indices, dim=None):
 
 
 def searchsorted(sorted_sequence, input, *, out_int32=False, right=False, side=None, sorter=None):
+    if side == "left" and right:
+        raise RuntimeError("torch.searchsorted(): side and right can't be set to opposites, got 'left' and True")
     side = side or ("right" if right else "left")
     if sorted_sequence.ndim > 1:
         places = _places_in_rows(sorted_sequence, input, side, sorter)
@@ -99,12 +102,13 @@ def scatter_reduce(input, dim, index, src, reduce, *, include_self=True):
         low, high = xp.iinfo(input.dtype).min, xp.iinfo(input.dtype).max
     elif input.dtype == xp.bool:
         low, high = False, True
+    reduce = {"max": "amax", "min": "amin"}.get(reduce, reduce)
     start: Any = {"sum": 0, "mean": 0, "prod": 1, "amax": low, "amin": high}.get(reduce)
     if start is None:
         raise RuntimeError(f"reduce argument must be one of sum, prod, mean, amax, amin, found {reduce!r}")
     if not index.size:
         return xp.clone(input)
-    if not input.ndim or not index.ndim:
+    if not (input.ndim and index.ndim and src.ndim):
         parts = (xp.reshape(x, (-1,)) for x in (input, index, src))
         one, places, elements = parts
         y = scatter_reduce(one, 0, places, elements, reduce, include_self=include_self)

@@ -34,12 +34,19 @@ def in_dtype_of(x: Any, value: Any) -> Any:
     dtype = numpy_dtype(x.dtype)
     if is_array(value):
         if numpy_dtype(value.dtype).kind == "c" and dtype.kind != "c":
-            raise RuntimeError(f"value cannot be converted to type {dtype} without overflow")
+            if value.is_tracer or value.ndim or value.detach().array.imag:
+                raise RuntimeError(f"value cannot be converted to type {dtype} without overflow")
+            value = xp.real(value)
         return xp.astype(value, x.dtype)
     if not isinstance(value, (bool, int, float, complex, np.generic)):
         return value
     number: Any = np.asarray(value)
+    if number.dtype.kind == "c" and dtype.kind != "c" and not number.imag:
+        number = number.real
     fits = number.dtype.kind != "c" or dtype.kind in "bc"
+    if fits and dtype.kind in "fc":
+        parts = np.abs([number.real, number.imag])
+        fits = not ((parts > np.finfo(dtype).max) & np.isfinite(parts)).any()
     if fits and dtype.kind in "iu":
         least = np.iinfo(dtype).min
         if dtype.kind == "u" and number.dtype.kind == "i":

@@ -20,7 +20,7 @@ def memory_of(array: Any) -> tuple[Any, int]:
     while isinstance(owner.base, np.ndarray):
         owner = owner.base
     if not owner.size:
-        return np.empty(0, np.uint8), 0
+        return np.empty(0, dtype=np.uint8), 0
     whole = owner.ravel(order="K")
     if not np.may_share_memory(whole, owner):
         # Not in one piece: what the array itself spans is all that is known.
@@ -143,6 +143,10 @@ def as_strided(input: Any, size: Any, stride: Any, storage_offset: Any = None) -
 def as_strided_scatter(input: Any, src: Any, size: Any, stride: Any, storage_offset: Any = None) -> Any:
     x = xp.reshape(xp.clone(input), input.shape)
     own, size, stride, shift = _checked(x, size, stride, storage_offset)
+    if any(not step and length > 1 for length, step in zip(size, stride, strict=True)):
+        raise RuntimeError(
+            "unsupported operation: more than one element of the written-to tensor refers to a single memory location"
+        )
     if tuple(src.shape) != size:
         raise RuntimeError(
             f"expected src to have a size equal to the slice of self. src size = {[*src.shape]}, slice size = {[*size]}"

@@ -91,6 +91,8 @@ def as_index(self: Any) -> int:
             f"only integers of one element can be an index, not a {type(self).__name__} of {self.dtype}; where a list "
             f"is to be multiplied, make it an array: dk.asarray(values) * x"
         )
+    if self.size != 1:
+        raise TypeError(f"only integers of one element can be an index, not an array of shape {tuple(self.shape)}")
     return int(self.item())
 
 

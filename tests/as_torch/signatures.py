@@ -39,12 +39,14 @@ REFUSED = {
     "nn.functional.poisson_nll_loss": "",
     **dict.fromkeys(("igamma", "igammac", "special.gammainc", "special.gammaincc"), "buic"),
     "nansum": "c",
-    **dict.fromkeys(("clamp", "clip", "linspace", "logspace"), "c"),
+    **dict.fromkeys(("clamp", "clip"), "c"),
     **dict.fromkeys(("relu", "nn.functional.relu"), "bc"),
     "addcmul": "b",
     "linalg.slogdet": "bui",
     "slogdet": "bui",
     "heaviside": "c",
+    "nn.functional.hinge_embedding_loss": "",
+    **dict.fromkeys(("linspace", "logspace", "randint_like"), ""),
     "searchsorted": "c",
     "bucketize": "c",
 }
@@ -69,6 +71,10 @@ WITHOUT_SCHEMAS = frozenset(
 OUT_WITH_AXES = frozenset({"std", "var"})
 # Which take more than one form.
 WITHOUT_NAMES = frozenset({"norm", "split", "stft", "istft", "tensordot", "meshgrid", "cdist"})
+# Which make tensors of numbers.
+CREATION = frozenset(
+    {"arange", "empty", "eye", "full", "linspace", "logspace", "ones", "rand", "randn", "range", "zeros"}
+)
 # Functions of Python that pass their arguments on as they are.
 PASSED_ON = frozenset({"stft", "istft"})
 PLACES = ("linalg", "special", "fft")
@@ -231,8 +237,10 @@ def casting_of(path: str) -> str:
     for name in path.split("."):
         function = getattr(function, name)
     taken: set[tuple[torch.dtype, torch.dtype]] = set()
-    if path == "searchsorted":
+    if path in ("inner", "searchsorted"):
         return "same"  # which has no samples that show it
+    if path in CREATION:
+        return "dtype"
     for op in [op for op in op_db if op.name == path]:
         for dtype in (torch.float64, torch.int64):
             for sample in samples_of(op, dtype):
@@ -320,7 +328,7 @@ def schemas_by_path() -> dict[str, list[str]]:
         space, _, name = schema.name.partition("::")
         written = any(argument.alias_info is not None and argument.alias_info.is_write for argument in schema.arguments)
         text = re.sub(r"\([a-z!> |*-]*\)", "", str(schema).partition("(")[2].rpartition(") ->")[0])
-        skip = "Dimname" in text or "Tensor" not in text or " Tensor values" in text or written
+        skip = "Dimname" in text or "Tensor" not in text or "indices, Tensor values" in text or written
         if space != "aten" or name.endswith("_") or name.startswith("_") or skip:
             continue
         for place in PLACES:

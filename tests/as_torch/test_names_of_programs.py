@@ -165,7 +165,9 @@ def test_unique_parts_along_an_axis() -> None:
     values, inverse, counts = torch.unique(x, dim=1, return_inverse=True, return_counts=True)
     assert (values.tolist(), inverse.tolist(), counts.tolist()) == ([[1, 2], [0, 5]], [0, 1, 0], [2, 1])
     assert torch.unique(torch.tensor([[3, 1], [0, 2], [3, 1]]), dim=0).tolist() == [[0, 2], [3, 1]]
-    assert torch.unique(torch.ones(2, 0), dim=0).shape == (1, 0)
+    assert torch.unique(torch.ones(0, 3), dim=0).shape == (0, 3)
+    with pytest.raises(RuntimeError, match=r"There are 0 sized dimensions, .* found \[2, 0\]"):
+        torch.unique(torch.ones(2, 0), dim=0)
 
 
 def test_half_precision_is_a_dtype_and_bfloat16_a_name() -> None:
@@ -176,6 +178,21 @@ def test_half_precision_is_a_dtype_and_bfloat16_a_name() -> None:
     assert (repr(torch.bfloat16), torch.is_autocast_enabled()) == ("torch.bfloat16", False)
     with pytest.raises(TypeError, match=r"torch.bfloat16 is no dtype; one is 'float64'"):
         torch.zeros(2, dtype=torch.bfloat16)
+
+
+def test_functions_of_half_precision_are_of_it_and_their_squares_are_held() -> None:
+    x = torch.tensor([0.5, 0.25]).half()
+    for name in ("erf", "digamma", "i0", "xlogy", "lgamma", "logit"):
+        arguments = (x, x) if name == "xlogy" else (x,)
+        assert getattr(torch, name)(*arguments).dtype == torch.half
+    y = torch.tensor([600.0, 800.0]).half().requires_grad_()
+    z = torch.nn.functional.rms_norm(y, (2,))
+    assert z.dtype == torch.half
+    np.testing.assert_allclose(z.detach().numpy(), [0.8486, 1.1314], rtol=1e-3)
+    z.sum().backward()
+    assert y.grad.dtype == torch.half
+    normal = torch.nn.functional.layer_norm(y.detach() * 2 - 1400, (2,))
+    np.testing.assert_allclose(normal.numpy(), [-1.0, 1.0], rtol=1e-3)
 
 
 def test_processes_that_are_not_there_are_not_asked() -> None:

@@ -20,6 +20,7 @@ import numpy as np
 from dispatchkit.as_torch import table
 from dispatchkit.as_torch.attributes.dtypes import plain_dtype
 from dispatchkit.as_torch.calling import (  # noqa: F401  # they enter what they look at
+    draw_checks,
     index_checks,
     matrix_checks,
     network_checks,
@@ -38,7 +39,7 @@ from dispatchkit.as_torch.calling.refused import RefusedDtypes
 from dispatchkit.as_torch.calling.results import named
 from dispatchkit.as_torch.calling.sequences import check_several
 from dispatchkit.as_torch.calling.signatures import NAMES, check_types, signatures_of
-from dispatchkit.backends.arrays import dtype_name
+from dispatchkit.backends.arrays import dtype_name, numpy_dtype
 from dispatchkit.declare.libraries import making_like
 from dispatchkit.declare.namespace import tensor_namespace as xp
 from dispatchkit.graph.storage import Storage
@@ -150,10 +151,14 @@ class FunctionCaller:
             rest = {name: value for name, value in kwargs.items() if name != "out"}
             self.check_arguments(args, rest)
             if self.signatures.out == "dtype" and "dtype" in self.targets and isinstance(kwargs["out"], Storage):
-                rest = {"dtype": kwargs["out"].dtype} | rest  # type: ignore[attr-defined]  # of a tensor
-            several = self.path in LISTS or (
-                len(self.results) > 1 and not (self.path in OF_ALL and len(args) + len(rest) == 1)
+                dtype = kwargs["out"].dtype  # type: ignore[attr-defined]  # of a tensor
+                if rest.get("dtype") is not None and numpy_dtype(rest["dtype"]) != numpy_dtype(dtype):
+                    raise RuntimeError(f"dtype {rest['dtype']} does not match dtype of out parameter ({dtype})")
+                rest = {"dtype": dtype} | rest
+            gives_one = self.path in OF_ALL and (
+                len(args) + len(rest) == 1 or any(isinstance(value, Storage) for value in (*args[1:], *rest.values()))
             )
+            several = self.path in LISTS or (len(self.results) > 1 and not gives_one)
             name, same = self.path.rpartition(".")[2], self.signatures.out == "same"
             return written_into(name, kwargs["out"], self, args, rest, several=several, same=same)
         try:
@@ -298,7 +303,9 @@ class FunctionCaller:
             return False
         x = next(iter(given.values()), None)
         along = given.get(self.lifting, self.defaults.get(self.lifting))
-        return getattr(x, "ndim", 1) == 0 and along is not None and along != ()
+        if along is None or is_second_operand(self.path, along):
+            return False
+        return getattr(x, "ndim", 1) == 0 and along != ()
 
     def compute(self, given: dict[str, Any]) -> Any:
         """Call the function with arguments by name; a number is one element along an axis that is asked for."""
@@ -400,6 +407,11 @@ class FunctionCaller:
                 checked_axis(axis, ndim)
                 if not own and self.path in table.NOT_OF_NUMBERS:
                     raise IndexError(f"Dimension specified as {axis} but tensor has no dimensions")
+
+
+def is_second_operand(path: str, along: Any) -> bool:
+    """Return whether what stands in the place of an axis is an array to compare with, as in ``max(x, y)``."""
+    return path in OF_ALL and isinstance(along, Storage)
 
 
 def take_as_numbers(given: dict[str, Any]) -> None:

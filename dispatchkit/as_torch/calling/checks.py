@@ -16,6 +16,7 @@ from dispatchkit.as_torch.shared import in_dtype_of
 from dispatchkit.as_torch.table import is_array
 from dispatchkit.backends.arrays import dtype_name as numpy_name
 from dispatchkit.backends.arrays import numpy_dtype
+from dispatchkit.declare.namespace import tensor_namespace as xp
 
 __all__ = [
     "CHECKS",
@@ -123,6 +124,10 @@ def rank(given: Given) -> None:
 def norm_of_transform(given: Given) -> None:
     if given.get("norm", "") is None:
         del given["norm"]
+    if given.get("norm", "ortho") not in ("forward", "backward", "ortho"):
+        raise RuntimeError(f"Invalid normalization mode: {given['norm']!r}")
+    if isinstance(given.get("s"), int):
+        given["s"] = (given["s"],)
 
 
 @check_of("topk")
@@ -180,38 +185,6 @@ def mask(given: Given) -> None:
         raise RuntimeError("masked_scatter: expected self and source to have same dtypes")
 
 
-@look_of("linalg.matrix_power", "matrix_power")
-def power_of_integers(given: Given) -> None:
-    x = next(iter(given.values()))
-    if kind_of(x) in "ui" and given["n"] < 0:
-        raise NotImplementedError(f'"matrix_power" of negative powers not implemented for {dtype_name(x)!r}')
-
-
-@look_of("bernoulli")
-def floating_probabilities(given: Given) -> None:
-    x, p = given["input"], given.get("p")
-    if is_array(p):
-        raise TypeError(
-            "bernoulli() received an invalid combination of arguments: got (Tensor, Tensor), but expected "
-            "(Tensor input) or (Tensor input, float p)"
-        )
-    if (p is None and kind_of(x) != "f") or kind_of(x) == "c":
-        raise NotImplementedError(f'"bernoulli" not implemented for {dtype_name(x)!r}')
-
-
-@look_each_time_of("bernoulli")
-def range_of_probabilities(given: Given) -> None:
-    p: Any = given.get("p")
-    if p is None:
-        p = given["input"]
-    if is_array(p):
-        if p.is_tracer:
-            return
-        p = np.asarray(p.detach().array)
-    if not np.all((np.asarray(p) >= 0) & (np.asarray(p) <= 1)):
-        raise RuntimeError(f"bernoulli: Expected probabilities from 0 to 1, found {p}")
-
-
 @look_of("addcdiv", "addcmul")
 def real_factor(given: Given) -> None:
     value = given.get("value", 1)
@@ -224,7 +197,10 @@ def real_factor(given: Given) -> None:
 
 @look_of("nansum")
 def sums_of_reals(given: Given) -> None:
-    if is_complex(given.get("dtype")):
+    kind = kind_of(given["input"])
+    if kind == "c":
+        raise NotImplementedError(f'"nansum" not implemented for {dtype_name(given["input"])!r}')
+    if kind == "f" and is_complex(given.get("dtype")):
         raise RuntimeError("nansum on CPU does not support complex inputs")
 
 
@@ -237,19 +213,6 @@ def real_steps_of_range(given: Given) -> None:
 def is_complex(dtype: Any) -> bool:
     """Return whether a dtype is asked for that is complex."""
     return dtype is not None and numpy_dtype(dtype).kind == "c"
-
-
-@look_each_time_of("addr")
-def shape_of_summand(given: Given) -> None:
-    shape = (given["vec1"].numel(), given["vec2"].numel())
-    if tuple(np.broadcast_shapes(given["input"].shape, shape)) != shape:
-        raise RuntimeError(f"The expanded size {[*shape]} does not match the shape {[*given['input'].shape]} of input")
-
-
-@look_of("linalg.vecdot")
-def axis_of_vectors(given: Given) -> None:
-    if given["x"].ndim == given["y"].ndim == 1:
-        given.pop("dim", None)  # there is one
 
 
 @look_of("repeat_interleave")
@@ -299,15 +262,28 @@ def alike_in_bins(given: Given) -> None:
 
 
 @look_of("gradient")
+def axes_of_steps(given: Given) -> None:
+    spacing = given.get("spacing")
+    axes = [part.ndim for part in spacing if is_array(part)] if isinstance(spacing, tuple) else []
+    if any(count != 1 for count in axes):
+        raise RuntimeError(
+            f"torch.gradient expected each element of spacing to have one dimension, but got elements with {axes}"
+        )
+
+
+@look_of("gradient")
 def order_at_edges(given: Given) -> None:
     if given.get("edge_order", 1) not in (1, 2):
         raise RuntimeError(f"torch.gradient only supports edge_order=1 and edge_order=2, found {given['edge_order']}")
 
 
-@look_of("signal.windows.gaussian")
-def positive_deviation(given: Given) -> None:
-    if not given.get("std", 1.0) > 0:
-        raise ValueError(f"Standard deviation must be positive, got: {given['std']} instead.")
+@look_each_time_of("signal.windows.gaussian", "signal.windows.exponential", "signal.windows.kaiser")
+def positive_widths(given: Given) -> None:
+    for name, words in (("std", "Standard deviation"), ("tau", "Tau")):
+        if not given.get(name, 1.0) > 0:
+            raise ValueError(f"{words} must be positive, got: {given[name]} instead.")
+    if given.get("beta", 12.0) < 0:
+        raise ValueError(f"beta must be non-negative, got: {given['beta']} instead.")
 
 
 @look_of("gradient")
@@ -379,16 +355,6 @@ def kinds_in_sets(given: Given) -> None:
             raise RuntimeError(f"Unsupported input type encountered for isin(): {x.dtype if is_array(x) else x!r}")
 
 
-@look_of("addmm", "addmv", "addr", "baddbmm")
-def axes_of_summands(given: Given) -> None:
-    most = {"mat": 1, "mat1": 2, "vec1": 2, "batch1": 3}
-    count = next(most[name] for name in most if name in given)
-    if is_array(given["input"]) and given["input"].ndim > count:
-        raise RuntimeError(
-            f"expected input to have at most {count} dimensions, but got shape {[*given['input'].shape]}"
-        )
-
-
 @look_each_time_of("repeat_interleave")
 def counts_of_repeats(given: Given) -> None:
     x, counts, size = given["input"], given.get("repeats"), given.get("output_size")
@@ -427,6 +393,22 @@ def bounds(given: Given) -> None:
         raise NotImplementedError("\"clamp\" not implemented for 'Bool'")
 
 
+@look_of("clamp_min", "clamp_max")
+def single_bound(given: Given) -> None:
+    limit: Any = given.get("min", given.get("max"))
+    if isinstance(limit, bool):
+        bounds({"input": given["input"], "min": limit})
+
+
+@look_each_time_of("lerp")
+def real_weights(given: Given) -> None:
+    weight: Any = given.get("weight")
+    if is_array(weight) and not weight.ndim and kind_of(weight) != "c":
+        given["weight"] = xp.astype(weight, given["input"].dtype, copy=False)
+    if isinstance(weight, complex) and weight.imag and kind_of(given["input"]) != "c":
+        raise RuntimeError(f"value cannot be converted to type {dtype_name(given['input'])} without overflow")
+
+
 def _look_at_ends(name: str) -> None:
     @look_of(name)
     def kind_of_ends(given: Given) -> None:
@@ -440,25 +422,6 @@ for _name in ("linspace", "logspace"):
     _look_at_ends(_name)
 
 
-@look_each_time_of("poisson")
-def rates(given: Given) -> None:
-    x = given["input"]
-    if not x.is_tracer and not np.all(np.asarray(x.detach().array) >= 0):
-        raise RuntimeError("invalid Poisson rate, expected rate to be non-negative")
-
-
-@look_of("randint_like")
-def range_of_integers(given: Given) -> None:
-    dtype = numpy_dtype(given.get("dtype") or given["input"].dtype)
-    high = given.get("high")
-    if high is None:
-        high = given.get("low", 0)
-    if isinstance(high, int) and dtype.kind in "bui":
-        most = 1 if dtype.kind == "b" else np.iinfo(dtype).max
-        if high - 1 > most:
-            raise RuntimeError(f"to - 1 is out of bounds for {dtype}")
-
-
 WINDOWS = ("bartlett", "blackman", "cosine", "exponential", "gaussian", "general_cosine", "general_hamming", "hamming")
 
 
@@ -469,41 +432,16 @@ def whole_lengths(given: Given) -> None:
         raise TypeError(f"argument 'M' must be int, not float: found {count}")
 
 
-MASKED = ("amax", "amin", "argmax", "argmin", "cumprod", "cumsum", "log_softmax", "logsumexp", "mean", "median", "norm")
-
-
-@look_of(*(f"masked.{name}" for name in (*MASKED, "normalize", "prod", "softmax", "softmin", "std", "sum", "var")))
-def axes_of_mask(given: Given) -> None:
-    # Before a number is taken as one element along an axis.
-    mask: Any = given.get("mask")
-    x: Any = given["input"]
-    if is_array(mask) and is_array(x) and mask.ndim > x.ndim:
-        raise IndexError(
-            f"_input_mask expected broadcastable mask (got mask dimensionality higher than of the input): {mask.ndim} "
-            f"and {x.ndim}"
-        )
-
-
-@look_of("binomial")
-def floats_of_trials(given: Given) -> None:
-    for name in ("count", "prob"):
-        if kind_of(given[name]) != "f":
-            raise ValueError(f"binomial only supports floating-point dtypes for {name}, got: {dtype_name(given[name])}")
-    if given["count"].dtype != given["prob"].dtype:
-        raise RuntimeError(
-            f"binomial: Found dtype {dtype_name(given['prob'])} but expected {dtype_name(given['count'])}"
-        )
-
-
-@look_of("poisson")
-def floats_of_rates(given: Given) -> None:
-    if kind_of(given["input"]) != "f":
-        raise NotImplementedError(f'"poisson" not implemented for {dtype_name(given["input"])!r}')
+@look_each_time_of("pow")
+def negative_powers(given: Given) -> None:
+    exponent: Any = given.get("exponent")
+    if kind_of(given["input"]) in "ui" and type(exponent) is int and exponent < 0:
+        raise RuntimeError("Integers to negative integer powers are not allowed.")
 
 
 @look_of("ldexp")
 def no_boolean_exponents(given: Given) -> None:
-    if kind_of(given["other"]) == "b" and kind_of(given["input"]) in "fc":
+    if kind_of(given["other"]) == "b" and kind_of(given["input"]) == "f":
         raise NotImplementedError("\"ldexp\" not implemented for 'Bool'")
 
 
@@ -588,6 +526,8 @@ def no_boolean_margins(given: Given) -> None:
 def no_boolean_rates(given: Given) -> None:
     if not given.get("log_input", True):
         no_booleans({"input": given["input"]})
+    if given.get("full", False):
+        no_booleans({"target": given["target"]})
 
 
 # Arguments that are subtracted from one another.

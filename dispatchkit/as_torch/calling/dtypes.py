@@ -35,6 +35,8 @@ def check_dtypes(path: str, given: dict[str, Any]) -> None:
     arrays = []
     for name, value in given.items():
         members = value if type(value) is tuple else (value,)
+        if path == "lerp" and name == "weight" and not getattr(value, "ndim", 0):
+            continue  # a number
         if name not in ARGUMENTS_OF_ANY_KIND or name == "weight":
             arrays += [x for x in members if is_array(x) and hasattr(x, "dtype")]
     if path == "inner" and any(not x.ndim for x in arrays):

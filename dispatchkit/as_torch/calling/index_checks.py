@@ -21,6 +21,7 @@ from dispatchkit.as_torch.calling.checks import (
 )
 from dispatchkit.as_torch.table import is_array
 from dispatchkit.backends.arrays import dtype_name as numpy_name
+from dispatchkit.declare.namespace import tensor_namespace as xp
 
 
 def check_bounds(index: Any, length: int, axis: int, error: type[Exception] = RuntimeError, least: int = 0) -> None:
@@ -263,7 +264,8 @@ def slices_to_copy(given: Given) -> None:
         raise IndexError(
             f"index_copy_(): Number of indices ({count}) should be equal to source.size(dim) ({source.shape[axis]})"
         )
-    if source.ndim and x.ndim and without(source.shape, axis) != without(x.shape, axis):
+    parts = without(x.shape, axis) if x.ndim else ()
+    if x.ndim and (without(source.shape, axis) if source.ndim else ()) != parts:
         raise RuntimeError(
             f"index_copy_(): Source/destination tensor must have same slice shapes, found {[*source.shape]} and "
             f"{[*x.shape]} apart from dimension {axis}"
@@ -278,4 +280,47 @@ def elements_to_put(given: Given) -> None:
         raise IndexError(
             f"put_(): Expected source and index to have the same number of elements, but got source.numel() = "
             f"{source.numel()}, index.numel() = {index.numel()}"
+        )
+
+
+@look_each_time_of("nn.functional.embedding")
+def places_of_embedding(given: Given) -> None:
+    index, weight = given["input"], given["weight"]
+    counts = given.get("scale_grad_by_freq", False)  # how often each place is looked up
+    if counts and is_array(index) and is_array(weight) and weight.ndim:
+        check_bounds(index, weight.shape[0], 0, IndexError)
+
+
+@look_each_time_of("index_put")
+def axes_of_values(given: Given) -> None:
+    x, indices, values = given["input"], given["indices"], given["values"]
+    if not all(map(is_array, (x, values, *indices))) or not indices:
+        return
+    found = [(1, index.ndim) if kind_of(index) in "bu" else (index.ndim, 1) for index in indices]
+    left = x.ndim - sum(count for _, count in found)
+    axes = max(count for count, _ in found) + left
+    if left >= 0 and values.ndim > axes:
+        raise RuntimeError(
+            f"shape mismatch: value tensor of shape {[*values.shape]} cannot be broadcast to an indexing result of "
+            f"{axes} axes"
+        )
+
+
+@look_of("scatter_add")
+def axes_of_source(given: Given) -> None:
+    if not given["src"].ndim and given["index"].ndim == given["input"].ndim == 1:
+        given["src"] = xp.reshape(given["src"], (1,))
+
+
+@look_of("gather")
+def axes_of_places(given: Given) -> None:
+    if not given["input"].ndim and given["index"].ndim > 1:
+        raise RuntimeError("Index tensor must have the same number of dimensions as input tensor")
+
+
+@look_of("scatter_reduce")
+def order_of_complex_numbers(given: Given) -> None:
+    if kind_of(given["input"]) == "c" and given.get("reduce") in ("amax", "amin", "max", "min"):
+        raise NotImplementedError(
+            f'"scatter_reduce" with {given["reduce"]!r} not implemented for {dtype_name(given["input"])!r}'
         )

@@ -13,6 +13,7 @@ from dispatchkit.as_torch.calling.signatures import NAMES
 from dispatchkit.as_torch.table import is_array
 from dispatchkit.backends.arrays import dtype_name as numpy_name
 from dispatchkit.backends.arrays import numpy_dtype
+from dispatchkit.declare.namespace import tensor_namespace as xp
 
 
 @look_of("tensordot")
@@ -31,6 +32,9 @@ def dtype_of_norm(given: Given) -> None:
     x: Any = next((given[name] for name in ("input", "x", "A") if name in given), None)
     if not is_array(x):
         raise TypeError(f"norm(): argument 'input' (position 1) must be Tensor, not {type(x).__name__}")
+    order: Any = given.get("ord", given.get("p"))
+    if isinstance(order, (tuple, list)) or (is_array(order) and order.ndim):
+        raise TypeError(f"norm(): argument 'ord' (position 2) must be Number, not {type(order).__name__}")
     if kind_of(x) in "bui":
         raise RuntimeError(f"linalg.vector_norm: Expected a floating point or complex tensor as input. Got {_name(x)}")
     if kind_of(given.get("ord", given.get("p", 2))) == "c":
@@ -55,17 +59,115 @@ def _name(x: Any) -> str:
     return dtype_name(x)
 
 
-@look_each_time_of("linalg.vector_norm", "linalg.norm")
+@look_each_time_of("linalg.vector_norm", "norm")
 def elements_of_extreme(given: Given) -> None:
-    x: Any = given.get("x", given.get("input", given.get("A")))
-    order = given.get("ord")
-    if not isinstance(order, (int, float)) or not (order < 0 or order == math.inf) or x.numel():
-        return
-    if x.ndim == 1 or given.get("dim") is None:
+    x: Any = given.get("x", given.get("input"))
+    lengths, axes = x.shape, given.get("dim")
+    if x.ndim and axes not in (None, ()):
+        lengths = tuple(x.shape[axis] for axis in np.atleast_1d(axes))
+    check_extreme(given.get("ord", given.get("p")), lengths)
+
+
+@look_each_time_of("linalg.norm")
+def elements_of_extreme_in_vectors(given: Given) -> None:
+    axes = given.get("dim")
+    if np.size(axes if axes is not None else given["x"].shape) != 2:
+        elements_of_extreme(given)
+
+
+@look_each_time_of("nn.functional.pairwise_distance", "nn.functional.triplet_margin_loss", "dist")
+def elements_of_extreme_distance(given: Given) -> None:
+    shapes = [x.shape for x in given.values() if is_array(x)]
+    lengths = np.broadcast_shapes(*shapes) or (1,)
+    if "other" not in given:
+        lengths = lengths[-1:]
+    check_extreme(given.get("p"), lengths)
+
+
+@look_each_time_of("renorm")
+def elements_of_extreme_part(given: Given) -> None:
+    x, axis = given["input"], given["dim"]
+    if x.ndim > 1:
+        check_extreme(given["p"], tuple(length for place, length in enumerate(x.shape) if place != axis % x.ndim))
+
+
+def check_extreme(order: Any, lengths: tuple[int, ...]) -> None:
+    """Raise for a norm of no elements that is the largest one, the smallest one or a root of inverses.
+
+    Raises
+    ------
+    RuntimeError : in PyTorch's words
+    """
+    if isinstance(order, (int, float)) and (order < 0 or order == math.inf) and 0 in lengths:
         raise RuntimeError(
             f"linalg.vector_norm cannot compute the {order} norm on an empty tensor because the operation does not "
             f"have an identity"
         )
+
+
+@look_each_time_of("addr")
+def shape_of_summand(given: Given) -> None:
+    expect_shape(given, (given["vec1"].numel(), given["vec2"].numel()))
+
+
+def _look_at_summand(name: str, first: str, second: str) -> None:
+    @look_each_time_of(name)
+    def shape_beside_product(given: Given) -> None:
+        lengths, others = given[first].shape, given[second].shape
+        shape = (*lengths[:-1], *others[-1:])
+        if name == "addmv":
+            shape = lengths[:-1]
+        if name == "addbmm":
+            shape = shape[1:]
+        if name == "addmv" and not given["input"].ndim and lengths[-1] != others[0]:
+            raise np.exceptions.AxisError("Dimension specified as 0 but tensor has no dimensions")
+        if lengths[-1] == others[-min(len(others), 2)]:
+            expect_shape(given, tuple(shape))
+
+
+for _product, _factors in {
+    "addmm": ("mat1", "mat2"),
+    "addmv": ("mat", "vec"),
+    "addbmm": ("batch1", "batch2"),
+    "baddbmm": ("batch1", "batch2"),
+}.items():
+    _look_at_summand(_product, *_factors)
+
+
+def expect_shape(given: Given, shape: tuple[int, ...]) -> None:
+    """Raise if a summand does not broadcast to the shape of a product.
+
+    Raises
+    ------
+    RuntimeError : naming both shapes
+    """
+    if tuple(np.broadcast_shapes(given["input"].shape, shape)) != shape:
+        raise RuntimeError(f"The expanded size {[*shape]} does not match the shape {[*given['input'].shape]} of input")
+
+
+@look_of("linalg.vecdot")
+def axis_of_vectors(given: Given) -> None:
+    if given["x"].ndim == given["y"].ndim == 1:
+        given.pop("dim", None)  # there is one
+    if min(given["x"].ndim, given["y"].ndim) == 0 and max(given["x"].ndim, given["y"].ndim) > 1:
+        given |= {name: xp.reshape(given[name], given[name].shape or (1,)) for name in ("x", "y")}
+
+
+@look_of("addmm", "addmv", "addr", "baddbmm")
+def axes_of_summands(given: Given) -> None:
+    most = {"mat": 1, "mat1": 2, "vec1": 2, "batch1": 3}
+    count = next(most[name] for name in most if name in given)
+    if is_array(given["input"]) and given["input"].ndim > count:
+        raise RuntimeError(
+            f"expected input to have at most {count} dimensions, but got shape {[*given['input'].shape]}"
+        )
+
+
+@look_of("linalg.matrix_power", "matrix_power")
+def power_of_integers(given: Given) -> None:
+    x = next(iter(given.values()))
+    if kind_of(x) in "ui" and given["n"] < 0:
+        raise NotImplementedError(f'"matrix_power" of negative powers not implemented for {dtype_name(x)!r}')
 
 
 @look_of("dist")
@@ -124,6 +226,24 @@ def dtype_of_pivots(given: Given) -> None:
     pivots: Any = given.get("pivots", given.get("LU_pivots"))
     if given.get("unpack_pivots", True) and is_array(pivots) and numpy_name(pivots.dtype) != "int32":
         raise RuntimeError(f"pivots should be a Tensor of scalar type torch.int32, found {_name(pivots)}")
+
+
+@look_each_time_of("lu_solve", "linalg.lu_solve")
+def count_of_pivots(given: Given) -> None:
+    LU: Any = given.get("LU", given.get("LU_data"))
+    pivots: Any = given.get("pivots", given.get("LU_pivots"))
+    if LU.ndim > 1 and tuple(pivots.shape) != tuple(LU.shape[:-1]):
+        raise RuntimeError(
+            f"linalg.lu_solve: Expected LU.shape[:-1] and pivots.shape to be the same, but got {[*LU.shape]} and "
+            f"{[*pivots.shape]}"
+        )
+
+
+@look_of("linalg.cond")
+def order_of_condition(given: Given) -> None:
+    order = given.get("p")
+    if isinstance(order, (int, float)) and order not in (1, -1, 2, -2, math.inf, -math.inf):
+        raise RuntimeError(f"linalg.cond got an invalid norm type: {order}")
 
 
 @look_each_time_of("lu_unpack")
@@ -197,11 +317,32 @@ def square_factor(given: Given) -> None:
         raise RuntimeError(f"A must be batches of square matrices, but they are {rows} by {columns} matrices")
 
 
+@look_of("cdist")
+def floats_of_points(given: Given) -> None:
+    for name in ("x1", "x2"):
+        if kind_of(given[name]) != "f":
+            raise RuntimeError(f"cdist only supports floating-point dtypes, X{name[1]} got: {dtype_name(given[name])}")
+
+
 @look_each_time_of("cdist")
 def columns_of_points(given: Given) -> None:
     x, y = given["x1"], given["x2"]
     if x.shape[-1] != y.shape[-1]:
         raise RuntimeError(f"X1 and X2 must have the same number of columns. X1: {x.shape[-1]} X2: {y.shape[-1]}")
+
+
+@look_each_time_of("cholesky", "linalg.cholesky", "linalg.cholesky_ex", "linalg.solve_triangular")
+def square_matrices(given: Given) -> None:
+    x: Any = next(given[name] for name in ("A", "input", "x") if name in given)
+    rows, columns = x.shape[-2:]
+    if rows != columns:
+        raise RuntimeError(f"linalg: A must be batches of square matrices, but they are {rows} by {columns} matrices")
+
+
+@look_each_time_of("cdist")
+def order_of_distances(given: Given) -> None:
+    if not given.get("p", 2.0) >= 0:
+        raise RuntimeError(f"cdist only supports non-negative p values, found {given['p']}")
 
 
 @look_each_time_of("linalg.solve", "linalg.solve_ex")

@@ -8,18 +8,62 @@ from typing import Any
 import numpy as np
 
 from dispatchkit.as_torch.calling.checks import Given, check_of, dtype_name, kind_of, look_each_time_of, look_of
+from dispatchkit.as_torch.calling.promotion import common_dtype
+from dispatchkit.as_torch.shared import in_dtype_of
 from dispatchkit.as_torch.table import is_array
 from dispatchkit.backends.arrays import dtype_name as numpy_name
+from dispatchkit.backends.arrays import numpy_dtype
 from dispatchkit.declare.namespace import tensor_namespace as xp
 
 F = "nn.functional."
 
 
-@check_of("nn.functional.threshold")
-def in_whole_numbers(given: Given) -> Given:
-    if kind_of(given["input"]) not in "iu":
-        return given
-    return {**given, "threshold": int(given["threshold"]), "value": int(given["value"])}
+NAMES_OF_NUMBERS = ("min_val", "max_val", "lambd", "negative_slope", "alpha", "beta", "threshold", "value", "weight")
+
+
+@look_each_time_of(
+    *(f"{F}{name}" for name in ("threshold", "hardtanh", "hardshrink", "leaky_relu", "elu", "celu", "softplus", "pad")),
+    *("constant_pad_nd", "index_fill", "addmm", "addmv", "addbmm", "baddbmm", "addr", "lerp"),
+)
+def numbers_that_fit(given: Given) -> None:
+    x = given["input"]
+    if set(np.atleast_1d(given.get("pad", 1))) <= {0}:
+        return
+    for name in NAMES_OF_NUMBERS:
+        number: Any = given.get(name)
+        if is_array(number) and "threshold" in given and not number.ndim and not number.is_tracer:
+            number = given[name] = number.item()  # which has no derivative by it
+        if isinstance(number, (int, float)):
+            expect_number(x, number)
+        if kind_of(x) in "iu" and name in ("threshold", "value") and isinstance(number, (int, float)):
+            given[name] = in_dtype_of(x, int(number))
+
+
+@look_each_time_of("clamp", "clip", "clamp_min", "clamp_max", "histc")
+def bounds_that_fit(given: Given) -> None:
+    for name in ("min", "max"):
+        bound: Any = given.get(name)
+        if kind_of(given["input"]) == "f" and isinstance(bound, float):
+            expect_number(given["input"], bound)
+
+
+def expect_number(x: Any, number: float) -> None:
+    """Raise for a number that a tensor's dtype does not hold.
+
+    Raises
+    ------
+    RuntimeError : in PyTorch's words
+    """
+    dtype = numpy_dtype(x.dtype)
+    fits = True
+    if dtype.kind in "fc":
+        fits = not float(np.finfo(dtype).max) < abs(number) < math.inf
+    elif dtype.kind in "iu":
+        most = np.iinfo(dtype).max
+        least = np.iinfo(dtype).min or -int(most)  # of unsigned integers those counted from the end
+        fits = math.isfinite(number) and least <= int(number) <= most
+    if not fits:
+        raise RuntimeError(f"value cannot be converted to type {dtype_name(x)} without overflow")
 
 
 @check_of("nn.functional.huber_loss")
@@ -32,9 +76,14 @@ def target_in_dtype(given: Given) -> Given:
 
 @look_each_time_of(f"{F}softshrink")
 def width_of_shrinking(given: Given) -> None:
-    width = given.get("lambd", 0.5)
-    if not isinstance(width, complex) and not width >= 0:
-        raise RuntimeError(f"lambda must be at least 0, but found {width}")
+    width, kind = given.get("lambd", 0.5), kind_of(given["input"])
+    most = math.inf
+    if kind == "f":
+        most = float(np.finfo(numpy_dtype(given["input"].dtype)).max)
+    if not isinstance(width, complex) and not 0 <= width <= most:
+        raise RuntimeError(
+            f"lambda must be in range [0, {most}] for input dtype {dtype_name(given['input'])}, but found {width}"
+        )
 
 
 @look_each_time_of(f"{F}rrelu")
@@ -42,11 +91,13 @@ def range_of_slopes(given: Given) -> None:
     lower, upper = given.get("lower", 1 / 8), given.get("upper", 1 / 3)
     if not isinstance(lower, complex) and not isinstance(upper, complex) and not lower <= upper:
         raise RuntimeError(f"Lower bound should be less than or equal to the upper bound, found {lower} and {upper}")
+    if not all(math.isfinite(bound) for bound in (lower, upper) if not isinstance(bound, complex)):
+        raise RuntimeError(f"rrelu: bounds must be finite, found {lower} and {upper}")
 
 
 @look_each_time_of(f"{F}cosine_similarity")
 def least_length(given: Given) -> None:
-    if given.get("eps", 0.0) < 0:
+    if not given.get("eps", 0.0) >= 0:
         raise RuntimeError(f"eps must be non-negative, got: {given['eps']}")
 
 
@@ -109,6 +160,8 @@ def _look_at_dropout(path: str, *, training: bool) -> None:
     @look_of(path)
     def floats_to_drop(given: Given) -> None:
         x = given["input"]
+        if path.endswith("alpha_dropout") and given.get("training", training) and kind_of(x) == "c":
+            raise NotImplementedError(f'"{path.rpartition(".")[2]}" not implemented for {dtype_name(x)!r}')
         if given.get("training", training) and 0 < given.get("p", 0.5) < 1 and x.numel() and kind_of(x) in "bui":
             raise RuntimeError(f"result type Double can't be cast to the desired output type {dtype_name(x)}")
 
@@ -144,8 +197,16 @@ def shape_and_dtype_of_margins(given: Given) -> None:
 @look_of(*(f"{F}conv_transpose{axes}d" for axes in (1, 2)))
 def dtype_of_bias(given: Given) -> None:
     x, bias = given["input"], given.get("bias")
+    if is_array(bias) and kind_of(bias) == "f" and kind_of(x) in "bui":
+        raise RuntimeError(f"result type {dtype_name(bias)} can't be cast to the desired output type {dtype_name(x)}")
     if is_array(bias) and kind_of(bias) != "c":
         given["bias"] = xp.astype(bias, x.dtype, copy=False)
+
+
+@look_of(*(f"{F}conv{axes}d" for axes in (1, 2, 3)))
+def dtype_of_bias_beside_word(given: Given) -> None:
+    if isinstance(given.get("padding"), str):
+        dtype_of_bias(given)
 
 
 @look_of(f"{F}margin_ranking_loss", f"{F}triplet_margin_loss")
@@ -167,6 +228,35 @@ def pairs_of_vectors(given: Given) -> None:
             f"{target.ndim}D target tensor expects {wanted}D input tensors, but found inputs with sizes "
             f"{[*x.shape]} and {[*y.shape]}."
         )
+
+
+@look_of(f"{F}unfold")
+def axes_to_unfold(given: Given) -> None:
+    x = given["input"]
+    if x.ndim < 3:
+        raise np.exceptions.AxisError(f"unfold: Expected 3D or 4D tensor for input, but got: {[*x.shape]}")
+
+
+@look_of("stft")
+def windows_to_align(given: Given) -> None:
+    if given.get("align_to_window") is not None and given.get("center", True):
+        raise RuntimeError("stft align_to_window should only be set when center = false")
+
+
+@look_of(f"{F}binary_cross_entropy_with_logits")
+def dtype_of_weights(given: Given) -> None:
+    arrays = {name: value for name, value in given.items() if is_array(value)}
+    if kind_of(given["input"]) == "f" and len({numpy_dtype(x.dtype) for x in arrays.values()}) > 1:
+        dtype = common_dtype(value for name, value in arrays.items() if name != "weight")
+        if dtype.kind == "f":
+            given |= {name: xp.astype(x, dtype, copy=False) for name, x in arrays.items()}
+
+
+@look_of(f"{F}cross_entropy")
+def axes_of_shares(given: Given) -> None:
+    target: Any = given["target"]
+    if not given["input"].ndim and is_array(target) and (kind_of(target) == "f" or target.ndim > 1):
+        raise np.exceptions.AxisError("Dimension out of range (expected to be in range of [-1, 0], but got 1)")
 
 
 @look_of(*(f"{F}{name}" for name in ("nll_loss", "cross_entropy")))
@@ -220,11 +310,55 @@ def sign_of_variance(given: Given) -> None:
         raise ValueError("var has negative entry/entries")
 
 
+@look_of(f"{F}batch_norm")
+def axes_of_batches(given: Given) -> None:
+    if given["input"].ndim < 2:
+        raise ValueError(f"batch_norm: input has shape {[*given['input'].shape]}, expected (N, C, ...)")
+
+
+@look_each_time_of(f"{F}interpolate", f"{F}upsample", f"{F}upsample_nearest", f"{F}upsample_bilinear")
+def lengths_that_fit(given: Given) -> None:
+    x, factors = given["input"], given.get("scale_factor")
+    if factors is None or x.ndim < 3:
+        return
+    lengths = np.multiply(x.shape[2:], np.asarray(factors, dtype=np.float64))
+    if np.isnan(lengths).any() or (abs(lengths) >= 2.0**63).any():
+        kind: type[Exception] = RuntimeError
+        if given.get("mode", "nearest") in ("area", "nearest-exact"):
+            kind = TypeError
+        raise kind(f"value cannot be converted to type int64_t without overflow: scale_factor={factors}")
+
+
+@look_each_time_of(f"{F}batch_norm")
+def least_variance(given: Given) -> None:
+    if given.get("training", False) and given.get("eps", 1e-5) <= 0:
+        raise ValueError(f"batch_norm eps must be positive during training, but got {given['eps']}")
+
+
+@look_of(f"{F}instance_norm")
+def both_statistics(given: Given) -> None:
+    if len({given.get(name) is None for name in ("running_mean", "running_var")}) > 1:
+        raise ValueError("running_mean and running_var must either both be None or neither be None")
+
+
 @look_each_time_of(f"{F}instance_norm")
 def elements_of_instances(given: Given) -> None:
     x = given["input"]
     if given.get("use_input_stats", True) and math.prod(x.shape[2:]) == 1:
         raise ValueError(f"Expected more than 1 spatial element when training, got input size {[*x.shape]}")
+
+
+@look_of(f"{F}scaled_dot_product_attention")
+def dtype_of_mask(given: Given) -> None:
+    x: Any = given["query"]
+    mask: Any = given.get("attn_mask")
+    if is_array(mask) and kind_of(mask) not in "bf" and mask.dtype != x.dtype:
+        raise RuntimeError(
+            f"Expected attn_mask dtype to be bool or float or to match query dtype, but got attn_mask.dtype: "
+            f"{dtype_name(mask)} and query.dtype: {dtype_name(x)} instead."
+        )
+    if given.get("enable_gqa", False) and min(given[name].ndim for name in ("query", "key", "value")) < 3:
+        raise np.exceptions.AxisError("scaled_dot_product_attention: enable_gqa needs at least 3 dimensions")
 
 
 @look_of(f"{F}scaled_dot_product_attention")
@@ -250,6 +384,8 @@ def _look_at_lengths(name: str, axes: int) -> None:
     def count_of_lengths(given: Given) -> None:
         lengths = given.get("output_size")
         x = given["input"]
+        if isinstance(lengths, tuple) and is_array(x) and x.ndim <= len(lengths) and axes > 1:
+            raise ValueError(f"{name}: Input dimension should be at least {len(lengths) + 1}, found {x.ndim}")
         if isinstance(lengths, tuple) and len(lengths) != axes and is_array(x) and x.ndim in (axes + 1, axes + 2):
             raise RuntimeError(f"{name}: output_size must be {axes}, found {len(lengths)}: {lengths}")
 
@@ -259,10 +395,27 @@ for _axes in (1, 2, 3):
     _look_at_lengths(f"adaptive_max_pool{_axes}d", _axes)
 
 
-@look_of(f"{F}multi_margin_loss")
+@look_each_time_of(f"{F}multilabel_margin_loss")
+def classes_of_margins(given: Given) -> None:
+    x, target = given["input"], given["target"]
+    if target.dtype != np.int64:
+        raise RuntimeError(
+            f"multilabel_margin_loss(): expected argument 'target' to have another dtype, but got {dtype_name(target)}"
+        )
+    sizes = [(y.numel(),) if y.ndim < 2 else tuple(y.shape) for y in (x, target)]
+    if sizes[0] != sizes[1]:
+        raise RuntimeError(f"inconsistent target size: {[*target.shape]} for input of size: {[*x.shape]}")
+    if 0 in x.shape[-1:]:
+        raise RuntimeError(f"Expected non-empty vector or matrix with optional 0-dim batch size, but got: {[*x.shape]}")
+
+
+@look_each_time_of(f"{F}multi_margin_loss")
 def order_of_margins(given: Given) -> None:
     if given.get("p", 1) not in (1, 2):
         raise ValueError(f"only p == 1 and p == 2 supported, found {given['p']}")
+    x, target = given["input"], given["target"]
+    if x.ndim == 2 and (target.ndim > 1 or target.numel() != x.shape[0]):
+        raise RuntimeError(f"multi_margin_loss: Expected target size [{x.shape[0]}], but got {[*target.shape]}")
     weight: Any = given.get("weight")
     if is_array(weight) and weight.ndim != 1:
         raise ValueError(f"weight must be one-dimensional, found shape {[*weight.shape]}")
@@ -354,7 +507,7 @@ def widths_of_padding(given: Given) -> None:
         )
     if word == "constant":
         return
-    if given.get("value") is not None:
+    if given.get("value") not in (None, 0):
         raise RuntimeError(f'Padding mode "{word}" doesn\'t take in value argument')
     axes = len(widths) // 2
     if not axes or x.ndim not in (axes + 1, axes + 2):
@@ -363,6 +516,8 @@ def widths_of_padding(given: Given) -> None:
         raise NotImplementedError(f"\"{word} padding\" not implemented for 'Bool'")
     if word != "circular":
         check_lengths_of_padding(x, widths, word)
+    elif any(width > x.shape[-1 - place // 2] for place, width in enumerate(widths)):
+        raise RuntimeError(f"Padding value causes wrapping around more than once: {[*widths]} of {[*x.shape]}")
 
 
 def check_lengths_of_padding(x: Any, widths: tuple[int, ...], word: str) -> None:
@@ -394,11 +549,13 @@ REAL_OPTIONS = ("leaky_relu", "elu", "celu", "threshold", "softplus", "softshrin
 def options_that_fit(given: Given) -> None:
     x = given["input"]
     for name, value in given.items():
-        if isinstance(value, complex) and not value.imag:
+        if isinstance(value, complex) and not value.imag and "index" not in given:
             given[name] = value.real
     options = [value for name, value in given.items() if name not in ("input", "index", "pad", "dim")]
+    if set(np.atleast_1d(given.get("pad", 1))) <= {0}:
+        return  # nothing is padded
     if any(kind_of(value) == "c" for value in options if is_array(value) or isinstance(value, complex)) and (
-        kind_of(x) != "c"
+        kind_of(x) not in "bc"
     ):
         raise RuntimeError(f"value cannot be converted to type {dtype_name(x)} without overflow")
     value = given.get("value")
@@ -406,8 +563,22 @@ def options_that_fit(given: Given) -> None:
         raise RuntimeError(f"value {value} cannot be converted to type {dtype_name(x)} without overflow")
 
 
+@look_of(f"{F}local_response_norm")
+def axes_of_responses(given: Given) -> None:
+    if given["input"].ndim < 3:
+        raise ValueError(f"Expected 3D or higher dimensionality input (got {given['input'].ndim} dimensions)")
+
+
+@look_of(f"{F}interpolate")
+def bytes_between(given: Given) -> None:
+    if str(given["input"].dtype) == "uint8" and given.get("mode") in ("area", "linear", "trilinear"):
+        raise NotImplementedError(f"\"{given['mode']}\" not implemented for 'Byte'")
+
+
 @look_of(f"{F}hinge_embedding_loss")
 def mean_of_floats(given: Given) -> None:
+    if kind_of(given["input"]) == "c":
+        raise NotImplementedError("clamp is not supported for complex types")
     if given.get("reduction", "mean") == "mean" and kind_of(given["input"]) in "ui":
         raise RuntimeError(
             f"mean(): could not infer output dtype. Input dtype must be either a floating point or complex dtype. Got: "
@@ -419,6 +590,13 @@ def mean_of_floats(given: Given) -> None:
 def stride_of_windows(given: Given) -> None:
     if given.get("stride") == ():
         del given["stride"]
+
+
+@look_each_time_of(f"{F}avg_pool3d")
+def lengths_of_windows(given: Given) -> None:
+    x, kernels = given["input"], _of_axes(given["kernel_size"], 3)
+    if x.ndim in (4, 5) and any(n < k for n, k in zip(x.shape[-3:], kernels, strict=False)):
+        raise RuntimeError(f"input image {[*x.shape[-3:]]} smaller than kernel size {[*kernels]}")
 
 
 @look_of(f"{F}rms_norm", f"{F}layer_norm")

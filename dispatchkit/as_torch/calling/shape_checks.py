@@ -171,10 +171,29 @@ def start_of_copy(given: Given) -> None:
             )
 
 
+@look_each_time_of("unique", "unique_consecutive")
+def parts_of_nothing(given: Given) -> None:
+    x, axis = given["input"], given.get("dim")
+    if axis is not None and x.ndim and 0 in x.shape and (x.shape[axis] or x.shape.count(0) > 1):
+        raise RuntimeError(
+            f"There are 0 sized dimensions, and they aren't selected, so unique cannot be applied, found {[*x.shape]}"
+        )
+
+
+@look_of("moveaxis", "movedim")
+def moved_axes(given: Given) -> None:
+    count = max(given["input"].ndim, 1)
+    for axis in np.concatenate([np.atleast_1d(given.get(name, 0)) for name in ("source", "destination")]):
+        if not -count <= axis < count:
+            raise np.exceptions.AxisError(
+                f"Dimension out of range (expected to be in range of [{-count}, {count - 1}], but got {axis})"
+            )
+
+
 @look_of("fft.fftshift", "fft.ifftshift")
 def shifted_axes(given: Given) -> None:
-    names = list(given)
-    if given.get("dim") == () or (len(names) == 1 and not given[names[0]].ndim):
+    x: Any = next(iter(given.values()))
+    if given.get("dim") == () or (given.get("dim") is None and not x.ndim):
         raise RuntimeError("`shifts` required")
 
 
@@ -217,12 +236,16 @@ def memory_in_other_dtype(given: Given) -> None:
     if not x.ndim:
         raise RuntimeError(f"self.dim() cannot be 0 to view {dtype_name(x)} as {asked} (different element sizes)")
     *steps, last = (step // own for step in x.array.strides)
+    if not x.size:  # PyTorch counts steps as if each axis had an element
+        steps, last = [int(step) for step in np.cumprod(np.maximum(x.shape[:0:-1], 1))[::-1]], 1
     if last != 1:
         raise RuntimeError(f"self.stride(-1) must be 1 to view {dtype_name(x)} as {asked}, but got {last}")
     ratio = size // own
     if own > size:
         return
-    starts = {"self.size(-1)": x.shape[-1], "self.storage_offset()": x.storage_offset()}
+    starts = {"self.size(-1)": x.shape[-1]}
+    if x.size:
+        starts["self.storage_offset()"] = x.storage_offset()
     starts |= {f"self.stride({place})": step for place, step in enumerate(steps)}
     for name, count in starts.items():
         if count % ratio:
@@ -249,3 +272,20 @@ def repeats(given: Given) -> None:
         return
     if any(n < 0 for n in counts):
         raise RuntimeError(f"Trying to create tensor with negative dimension: {[*counts]}")
+
+
+MASKED = ("amax", "amin", "argmax", "argmin", "cumprod", "cumsum", "log_softmax", "logsumexp", "mean", "median", "norm")
+
+
+@look_of(*(f"masked.{name}" for name in (*MASKED, "normalize", "prod", "softmax", "softmin", "std", "sum", "var")))
+def axes_of_mask(given: Given) -> None:
+    # Before a number is taken as one element along an axis.
+    mask: Any = given.get("mask")
+    x: Any = given["input"]
+    if is_array(mask) and kind_of(mask) != "b":
+        given["mask"] = mask = mask != 0
+    if is_array(mask) and is_array(x) and mask.ndim > x.ndim:
+        raise IndexError(
+            f"_input_mask expected broadcastable mask (got mask dimensionality higher than of the input): {mask.ndim} "
+            f"and {x.ndim}"
+        )

@@ -39,11 +39,13 @@ FREE = frozenset({"Any", "Generator", "Device", "Layout", "MemoryFormat", "Stora
 NUMBERS_TOO = frozenset(
     {
         *("add", "sub", "subtract", "mul", "multiply", "div", "divide", "true_divide", "floor_divide", "remainder"),
-        *("fmod", "pow", "float_power", "where", "rsub", "xlogy", "special.xlogy"),
+        *("fmod", "pow", "float_power", "where", "rsub", "xlogy", "special.xlogy", "linspace", "logspace"),
     }
 )
 # Where numbers stand for the first tensor, too.
 NUMBERS_FIRST = frozenset({"add", "sub", "subtract", "mul", "multiply", "div", "divide", "true_divide", "floor_divide"})
+# Of which one of two operands is a tensor.
+OF_A_TENSOR = frozenset({"pow", "float_power", "xlogy", "special.xlogy"})
 ARGUMENT = re.compile(
     r"(?P<kind>\w+)(?P<list>\[\d*\])?(?P<optional>\?)?(?P<lists>\[\])? (?P<name>\w+)(?P<default>=.*)?"
 )
@@ -163,15 +165,28 @@ PASSED_ON = {
     "nn.functional.cosine_embedding_loss": "float margin",
     "cdist": "Tensor x1, Tensor x2, float p",
     "nn.functional.layer_norm": "float eps",
+    "nn.functional.kl_div": "bool log_target",
     "nn.functional.rrelu": "bool training",
     **dict.fromkeys(("nn.functional.softmax", "nn.functional.log_softmax", "nn.functional.softmin"), "int? dim"),
-    **dict.fromkeys(("linspace", "logspace"), "int steps"),
+    **dict.fromkeys(("linspace", "logspace"), "Tensor start, Tensor end, int steps"),
+    **dict.fromkeys(("imag", "real", "transpose"), "Tensor input"),
+    **dict.fromkeys(("tril_indices", "triu_indices"), "int row, int col, int offset"),
+    "eye": "int n, int m",
+    **{f"nn.functional.{name}": "bool training" for name in ("dropout", "alpha_dropout", "feature_alpha_dropout")},
+    "nn.functional.embedding": "bool scale_grad_by_freq, bool sparse",
+    "nn.functional.poisson_nll_loss": "bool log_input, bool full, float eps",
+    "nn.functional.unfold": "int[2] kernel_size, int[2] dilation, int[2] padding, int[2] stride",
+    "nonzero": "Tensor input",
+    "unique_consecutive": "Tensor input, bool return_inverse, bool return_counts, int? dim",
+    "unique": "int? dim",
     "lu": "bool pivot",
-    "nn.functional.pad": "str mode",
+    "nn.functional.pad": "int[] pad, str mode, float? value",
+    "norm": "bool keepdim",
+    "unravel_index": "Tensor indices",
     "nn.functional.rms_norm": "float? eps",
     "nn.functional.threshold": "Scalar threshold, Scalar value",
     "split": "Tensor tensor, int[1] split_size_or_sections, int dim",
-    "unflatten": "int dim",
+    "unflatten": "Tensor input, int dim",
 }
 TYPES = {path: _arguments(text) for path, text in PASSED_ON.items()}
 
@@ -290,6 +305,8 @@ def _form(overload: Sequence[Argument]) -> str:
 def _takes(path: str, overload: Sequence[Argument], args: Sequence[Any], kwargs: Mapping[str, Any]) -> bool:
     places = [argument for argument in overload if not argument.by_name]
     left = dict(kwargs)
+    if path in OF_A_TENSOR and not any(is_array(value) for value in (*args, *kwargs.values())):
+        return False
     if len(args) > len(places):
         return False
     for place, argument in enumerate(overload):
@@ -339,7 +356,8 @@ def _is_of(path: str, argument: Argument, value: Any) -> bool:
         return True
     if kind == "Tensor":
         taken = NUMBERS_FIRST if argument.name == "input" else NUMBERS_TOO
-        return is_array(value) or (path in taken and isinstance(value, Number))
+        is_number = path in taken and argument.name != "condition" and isinstance(value, Number)
+        return is_array(value) or is_number
     if kind == "bool":
         return isinstance(value, (bool, np.bool_))
     if kind == "str":

@@ -31,9 +31,10 @@ def drawing(
     """
 
     def method(self: Any, *args: Any, generator: Any = None, **kwargs: Any) -> Any:
-        if not self.numel() and not of_nothing:
-            return self
-        if numpy_dtype(self.dtype).kind not in kinds:
+        is_taken = numpy_dtype(self.dtype).kind in kinds
+        if not is_taken and not self.numel() and not of_nothing:
+            return self.copy_(self.detach())  # which a leaf that requires a gradient refuses
+        if not is_taken:
             raise NotImplementedError(f"elements of the dtype {self.dtype} are not drawn from this distribution")
         return self.copy_(formula(draw(shape=self.shape, generator=generator), *args, **kwargs))
 
@@ -72,7 +73,7 @@ def _around(x: Any, mean: float = 0.0, std: float = 1.0) -> Any:
 DRAWN = {
     "normal_": drawing(random.normal, _around, "fc"),
     "uniform_": drawing(random.uniform, _between, "fc", of_nothing=True),
-    "bernoulli_": drawing(random.uniform, _is_below, "buif"),
+    "bernoulli_": drawing(random.uniform, _is_below, "buif", of_nothing=True),
     "cauchy_": drawing(
         random.uniform, lambda x, median=0.0, sigma=1.0: median + sigma * xp.tan(math.pi * (x - 0.5)), of_nothing=True
     ),

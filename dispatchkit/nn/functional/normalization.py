@@ -136,9 +136,17 @@ def standardize(
 
 def _by_formula(xp: Any, x: Any, axes: tuple[int, ...], eps: float) -> tuple[Any, Any]:
     """Return the elements less their mean, divided by the standard deviation, and one divided by that."""
-    d = x - xp.mean(x, axis=axes, keepdims=True)
+    wide = in_single_precision(xp, x)
+    d = wide - xp.mean(wide, axis=axes, keepdims=True)
     factor = 1.0 / xp.sqrt(xp.mean(d * d, axis=axes, keepdims=True) + eps)
-    return d * factor, factor
+    return xp.astype(d * factor, x.dtype, copy=False), xp.astype(factor, x.dtype, copy=False)
+
+
+def in_single_precision(xp: Any, x: Any) -> Any:
+    """Return numbers of half precision, whose squares it does not hold, in single precision; others as they are."""
+    if str(x.dtype).endswith("float16"):
+        return xp.astype(x, xp.float32)
+    return x
 
 
 @standardize.def_vjp("x", "weight", "bias")
@@ -299,7 +307,8 @@ def rms_norm(
     x = floating(xp, x)
     if eps is None:
         eps = xp.finfo(x.dtype).eps
-    y = x * (1.0 / xp.sqrt(xp.mean(x * x, axis=axes, keepdims=True) + eps))
+    wide = in_single_precision(xp, x)
+    y = xp.astype(wide * (1.0 / xp.sqrt(xp.mean(wide * wide, axis=axes, keepdims=True) + eps)), x.dtype, copy=False)
     if weight is None:
         return y
     return y * weight

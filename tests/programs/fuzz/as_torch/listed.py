@@ -29,6 +29,7 @@ class Entry:
     texts : patterns of what is said of the difference
     forms : how the function is spelled; any where it is empty
     dtypes : of which an argument must have one; any where it is empty
+    empty : whether an argument must have no elements
     """
 
     sorts: tuple[str, ...]
@@ -37,12 +38,15 @@ class Entry:
     texts: tuple[str, ...] = ("*",)
     forms: tuple[str, ...] = ()
     dtypes: tuple[str, ...] = ()
+    empty: bool = False
 
     def covers(self, found: Difference) -> bool:
         """Return whether the entry is about a difference."""
         if found.sort not in self.sorts or (self.forms and found.call.form not in self.forms):
             return False
         if self.dtypes and dtypes_of(found.call).isdisjoint(self.dtypes):
+            return False
+        if self.empty and not any(0 in array.shape for array in arrays_in((found.call.args, found.call.kwargs))):
             return False
         if not any(fnmatchcase(found.call.path, pattern) for pattern in self.paths):
             return False
@@ -63,8 +67,9 @@ def _entry(
     texts: Sequence[str] = ("*",),
     forms: Sequence[str] = (),
     dtypes: Sequence[str] = (),
+    empty: bool = False,
 ) -> Entry:
-    return Entry(tuple(sorts), tuple(paths), reason, tuple(texts), tuple(forms), tuple(dtypes))
+    return Entry(tuple(sorts), tuple(paths), reason, tuple(texts), tuple(forms), tuple(dtypes), empty)
 
 
 def dtypes_of(call: Call) -> set[str]:
