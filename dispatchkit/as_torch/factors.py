@@ -376,7 +376,18 @@ def geqrf(input):
 
 
 def ormqr(input, input2, input3, left=True, transpose=False):
+    if input3.ndim != input.ndim or input2.ndim != input.ndim - 1:
+        raise RuntimeError(
+            f"torch.ormqr: Expected other to have the same number of dimensions as input, and tau one less, but got "
+            f"shapes {[*input.shape]}, {[*input2.shape]} and {[*input3.shape]}"
+        )
     rows, reflections = input.shape[-2], input2.shape[-1]
+    length = input3.shape[-2 if left else -1]
+    if length != rows or reflections != min(length, input.shape[-1]):
+        raise RuntimeError(
+            f"torch.ormqr: input of shape {[*input.shape]} takes tau of length {min(length, input.shape[-1])} and "
+            f"other of length {rows}, found {reflections} and {length}"
+        )
     # Of reflections that change nothing there are as many more as make the product square.
     below = xp.pad(input[..., :reflections], {-1: (0, rows - reflections)})
     q = linalg_householder_product(below, xp.pad(input2, {-1: (0, rows - reflections)}))

@@ -24,6 +24,7 @@ def _mean_and_inverse(x, axes, eps, *, keepdims=False):
 
 
 def native_batch_norm(input, weight, bias, running_mean, running_var, training, momentum, eps):
+    momentum, eps = float(momentum), float(eps)
     y = batch_norm(input, running_mean, running_var, weight, bias, training, momentum, eps)
     if not training:
         return y, input.new_zeros(0), input.new_zeros(0)
@@ -31,18 +32,34 @@ def native_batch_norm(input, weight, bias, running_mean, running_var, training, 
 
 
 def native_layer_norm(input, normalized_shape, weight, bias, eps):
+    eps = float(eps)
     y = functional.layer_norm(input, tuple(normalized_shape), weight, bias, eps)
     axes = tuple(range(input.ndim - len(normalized_shape), input.ndim))
     return y, *_mean_and_inverse(input.detach(), axes, eps, keepdims=True)
 
 
 def native_group_norm(input, weight, bias, N, C, HxW, group, eps):
+    eps = float(eps)
     y = functional.group_norm(input, group, weight, bias, eps)
     return y, *_mean_and_inverse(xp.reshape(input, (N, group, C // group * HxW)), -1, eps)
 
 
+def _word(name, number, words):
+    """Return the word for a number.
+
+    Raises
+    ------
+    RuntimeError : for a number that stands for none
+    """
+    if not 0 <= number < len(words):
+        meanings = ", ".join(f"{place} for {word!r}" for place, word in enumerate(words))
+        raise RuntimeError(f"grid_sampler: {name} must be {meanings}, found {number}")
+    return words[number]
+
+
 def grid_sampler_2d(input, grid, interpolation_mode, padding_mode, align_corners):
-    return grid_sample(input, grid, INTERPOLATIONS[interpolation_mode], PADDINGS[padding_mode], align_corners)
+    mode = _word("interpolation_mode", interpolation_mode, INTERPOLATIONS)
+    return grid_sample(input, grid, mode, _word("padding_mode", padding_mode, PADDINGS), align_corners)
 
 
 def grid_sampler_3d(input, grid, interpolation_mode, padding_mode, align_corners):

@@ -12,9 +12,28 @@ from dispatchkit.declare.namespace import tensor_namespace as xp
 NEUTRAL = {"sum": 0.0, "mean": 0.0, "max": -np.inf, "min": np.inf, "prod": 1.0}
 
 
+def _check_numbers(data, numbers):
+    """Raise for elements that are not reduced, and for lengths and offsets that are no integers.
+
+    Raises
+    ------
+    NotImplementedError : for integers and booleans
+    RuntimeError : for the others
+    """
+    if not xp.isdtype(data.dtype, "real floating"):
+        raise NotImplementedError(f'"segment_reduce" not implemented for {data.dtype}')
+    for name, value in numbers.items():
+        if value is not None and not xp.isdtype(value.dtype, "signed integer"):
+            raise RuntimeError(f"segment_reduce(): {name} must be integers, found {value.dtype}")
+
+
 def _edges(data, lengths, offsets, axis, unsafe):
     """Return where segments begin, and behind them where the last one ends."""
     if offsets is not None:
+        if not offsets.shape[-1:] or not offsets.shape[-1]:
+            raise RuntimeError(
+                f"segment_reduce(): offsets have one element more than there are segments, found {[*offsets.shape]}"
+            )
         return np.asarray(offsets.detach())
     if lengths is None:
         raise RuntimeError("segment_reduce(): Either lengths or offsets must be defined.")
@@ -34,6 +53,7 @@ def segment_reduce(data, reduce, *, lengths=None, indices=None, offsets=None, ax
         raise RuntimeError("segment_reduce(): indices based reduction is not supported; give lengths or offsets")
     if reduce not in NEUTRAL:
         raise RuntimeError(f"segment_reduce(): reduce must be one of {', '.join(NEUTRAL)}, found {reduce!r}")
+    _check_numbers(data, {"lengths": lengths, "offsets": offsets})
     axis %= data.ndim
     edges = _edges(data, lengths, offsets, axis, unsafe)
     counts = np.diff(edges, axis=-1)
@@ -73,11 +93,33 @@ def _padded(data, starts, counts, axis, filler):
     return xp.concat([end, filled], axis=axis + 1)
 
 
+def _check_grid(input, edges, weight):
+    """Raise for points, edges of cells and weights that do not go together.
+
+    Raises
+    ------
+    RuntimeError : naming them
+    """
+    if input.ndim < 2:
+        raise RuntimeError(f"histogramdd: input has at least 2 axes, found shape {[*input.shape]}")
+    if len(edges) != input.shape[-1]:
+        raise RuntimeError(f"histogramdd: bins are {len(edges)} for points with {input.shape[-1]} coordinates")
+    if weight is not None and weight.shape != input.shape[:-1]:
+        raise RuntimeError(
+            f"histogramdd: weight has the shape of input without the last axis, {[*input.shape[:-1]]}, found "
+            f"{[*weight.shape]}"
+        )
+    for place, edge in enumerate(edges):
+        if isinstance(edge, np.ndarray) and not (np.diff(edge) >= 0).all():
+            raise RuntimeError(f"histogramdd: bins[{place}] must increase, found {edge.tolist()}; write bins.sort()[0]")
+
+
 def histogramdd(input, bins, range=None, weight=None, density=False):
-    samples = np.asarray(input.detach()).reshape(-1, input.shape[-1])
     if isinstance(bins, int):
-        bins = [bins] * samples.shape[1]
+        bins = [bins] * input.shape[-1]
     edges = [np.asarray(edge.detach()) if hasattr(edge, "detach") else edge for edge in bins]
+    _check_grid(input, edges, weight)
+    samples = np.asarray(input.detach()).reshape(-1, input.shape[-1])
     if range is not None:
         range = [*zip(range[::2], range[1::2], strict=True)]
     if weight is not None:

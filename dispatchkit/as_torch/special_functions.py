@@ -150,7 +150,9 @@ OPERATIONS["special.xlog1py"].def_partial("x1")(lambda xp, x1, x2: xp.log1p(x2))
 def _airy(xp: Any, x: Any, place: int) -> Any:
     """Return one of the results of SciPy's Airy function: Ai is the first, its derivative the second."""
     values = compute(numpy_namespace, SimpleNamespace(__name__="airy"), np.asarray(x))[place]
-    return xp.asarray(values.astype(np.asarray(x).dtype))
+    if xp.isdtype(x.dtype, "real floating"):
+        return xp.astype(xp.asarray(values), x.dtype)  # SciPy computes in float64 alone
+    return xp.asarray(values)
 
 
 @operation(kind=kinds.special, namespace="torch.special", decomposes=False, real=True)

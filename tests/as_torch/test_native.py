@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 import numpy as np
@@ -12,6 +13,7 @@ from dispatchkit.autograd import gradcheck, gradgradcheck
 
 F = torch.nn.functional
 rng = np.random.default_rng(0)
+T0 = torch.ones(0)
 
 
 def drawn(*shape: int) -> Any:
@@ -39,6 +41,8 @@ def test_norms_give_back_the_means_and_the_inverse_deviations_that_they_divide_b
     same(y, F.layer_norm(x, [6, 5], eps=1e-3).detach())
     same(mean, array.mean((1, 2), keepdims=True))
     same(inverse, 1 / np.sqrt(array.var((1, 2), keepdims=True) + 1e-3))
+
+    assert torch.native_layer_norm(x[:0], [5], None, None, torch.tensor(1.0))[1].shape == (0, 6, 1)
 
     y, mean, inverse = torch.native_group_norm(x, weight, bias, 4, 6, 5, 2, 1e-3)
     same(y, F.group_norm(x, 2, weight, bias, 1e-3).detach())
@@ -120,6 +124,38 @@ def test_points_are_counted_in_the_cells_of_a_grid() -> None:
     assert shown.bin_edges[0].tolist() == [-2.0, 0.0, 2.0]
 
 
+@pytest.mark.parametrize(
+    ("text", "call"),
+    [
+        ("input has at least 2 axes, found shape [3]", lambda: torch.histogramdd(torch.ones(3), 2)),
+        ("bins are 1 for points with 2 coordinates", lambda: torch.histogramdd(torch.ones(3, 2), [2])),
+        ("without the last axis, [3], found [2]", lambda: torch.histogramdd(torch.ones(3, 2), 2, weight=torch.ones(2))),
+        (
+            "bins[0] must increase, found [1.0, 0.0]; write bins.sort()[0]",
+            lambda: torch.histogramdd(torch.ones(3, 1), [torch.tensor([1.0, 0.0])]),
+        ),
+        (
+            "interpolation_mode must be 0 for 'bilinear', 1 for 'nearest', 2 for 'bicubic', found 3",
+            lambda: torch.grid_sampler_2d(torch.ones(1, 1, 2, 2), torch.ones(1, 1, 1, 2), 3, 0, False),
+        ),
+        (
+            "input of shape [2, 1] takes tau of length 1 and other of length 2, found 1 and 3",
+            lambda: torch.ormqr(torch.ones(2, 1), torch.ones(1), torch.ones(3, 2)),
+        ),
+        (
+            "the same number of dimensions as input, and tau one less, but got shapes [2, 1], [1] and [1, 2, 2]",
+            lambda: torch.ormqr(torch.ones(2, 1), torch.ones(1), torch.ones(1, 2, 2)),
+        ),
+        ("lengths must be integers, found torch.float64", lambda: torch.segment_reduce(T0, "sum", lengths=T0)),
+        ("not implemented for torch.int64", lambda: torch.segment_reduce(T0.long(), "sum", lengths=T0)),
+        ("offsets have one element more than", lambda: torch.segment_reduce(T0, "sum", offsets=torch.ones(0).long())),
+    ],
+)
+def test_what_does_not_go_together_is_refused(text: str, call: Any) -> None:
+    with pytest.raises(RuntimeError, match=re.escape(text)):
+        call()
+
+
 @pytest.mark.parametrize("shape", [(4, 4), (5, 3), (3, 5), (2, 4, 3)])
 def test_reflections_multiply_to_the_orthogonal_factor(shape: tuple[int, ...]) -> None:
     A = drawn(*shape)
@@ -151,5 +187,6 @@ def test_the_airy_function_is_scipys_and_has_two_derivatives() -> None:
     x = drawn(5)
     same(torch.special.airy_ai(x), special.airy(x.detach().numpy())[0])
     assert torch.special.airy_ai(x.float()).dtype == torch.float32
+    assert torch.special.airy_ai(torch.tensor(1)).dtype == torch.float64
     assert gradcheck(torch.special.airy_ai, (x,))
     assert gradgradcheck(torch.special.airy_ai, (x,))
