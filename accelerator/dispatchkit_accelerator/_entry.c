@@ -527,9 +527,10 @@ is_true(PyObject *object, PyObject *name)
     return answer;
 }
 
-/* Put a cotangent at a vertex whose shape and dtype it has, or add it to the one there; else have Python do so. */
+/* Put a cotangent at a vertex whose shape and dtype it has, or add it to the one there; else have Python do so, which
+ * notes in `added` where a sum of its own is. */
 static int
-put(PyObject *grads, PyObject *vertex, PyObject *g)
+put(PyObject *grads, PyObject *vertex, PyObject *g, PyObject *added)
 {
     PyObject *before = PyDict_GetItemWithError(grads, vertex);
     if (before != NULL && (PyObject *)Py_TYPE(before) == ndarray && (PyObject *)Py_TYPE(g) == ndarray) {
@@ -552,7 +553,7 @@ put(PyObject *grads, PyObject *vertex, PyObject *g)
             return PyDict_SetItem(grads, vertex, g);
         }
     }
-    PyObject *done = PyErr_Occurred() ? NULL : PyObject_CallFunctionObjArgs(deposit, grads, vertex, g, NULL);
+    PyObject *done = PyErr_Occurred() ? NULL : PyObject_CallFunctionObjArgs(deposit, grads, vertex, g, added, NULL);
     Py_XDECREF(done);
     return done == NULL ? -1 : 0;
 }
@@ -577,7 +578,7 @@ count_down(PyObject *pending, PyObject *vertex, PyObject *ready)
 
 /* Let the cotangent of a node flow on to its edges. */
 static int
-flow(PyObject *node, PyObject *g, PyObject *ready, PyObject *grads, PyObject *pending, int retain)
+flow(PyObject *node, PyObject *g, PyObject *ready, PyObject *grads, PyObject *pending, PyObject *added, int retain)
 {
     PyObject *operation = Py_NewRef(SLOT(node, operation_at)), *edges = Py_NewRef(SLOT(node, edges_at));
     PyObject *pulled = PyObject_CallMethodObjArgs(operation, pull_raw_name, node, g, NULL);
@@ -591,7 +592,7 @@ flow(PyObject *node, PyObject *g, PyObject *ready, PyObject *grads, PyObject *pe
     for (Py_ssize_t i = 0; !failed && i < PyTuple_GET_SIZE(edges) && i < PySequence_Fast_GET_SIZE(incoming); i++) {
         PyObject *edge = PyTuple_GET_ITEM(edges, i), *part = PySequence_Fast_GET_ITEM(incoming, i);
         if (edge != Py_None) {
-            failed = (part != Py_None && put(grads, edge, part) < 0) || count_down(pending, edge, ready) < 0;
+            failed = (part != Py_None && put(grads, edge, part, added) < 0) || count_down(pending, edge, ready) < 0;
         }
     }
     Py_XDECREF(pulled);
@@ -605,12 +606,13 @@ flow(PyObject *node, PyObject *g, PyObject *ready, PyObject *grads, PyObject *pe
 static PyObject *
 advance(PyObject *module, PyObject *const *args, Py_ssize_t count)
 {
-    if (count != 4 || !PyList_CheckExact(args[0]) || !PyDict_CheckExact(args[1]) || !PyDict_CheckExact(args[2])) {
-        PyErr_SetString(PyExc_TypeError, "advance: expected a list, two dicts, and whether the graph is kept");
+    if (count != 5 || !PyList_CheckExact(args[0]) || !PyDict_CheckExact(args[1]) || !PyDict_CheckExact(args[2])
+        || !PySet_CheckExact(args[3])) {
+        PyErr_SetString(PyExc_TypeError, "advance: expected a list, two dicts, a set, and whether the graph is kept");
         return NULL;
     }
-    PyObject *ready = args[0], *grads = args[1], *pending = args[2];
-    int retain = PyObject_IsTrue(args[3]);
+    PyObject *ready = args[0], *grads = args[1], *pending = args[2], *added = args[3];
+    int retain = PyObject_IsTrue(args[4]);
     Py_ssize_t last;
     while ((last = PyList_GET_SIZE(ready) - 1) >= 0) {
         PyObject *node = PyList_GET_ITEM(ready, last), *g;
@@ -627,7 +629,7 @@ advance(PyObject *module, PyObject *const *args, Py_ssize_t count)
         Py_INCREF(node);
         Py_INCREF(g);
         int failed = PyList_SetSlice(ready, last, last + 1, NULL) < 0 || PyDict_DelItem(grads, node) < 0
-            || flow(node, g, ready, grads, pending, retain) < 0;
+            || flow(node, g, ready, grads, pending, added, retain) < 0;
         Py_DECREF(g);
         Py_DECREF(node);
         if (failed) {

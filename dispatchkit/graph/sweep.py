@@ -198,7 +198,7 @@ def sweep(  # noqa: C901  # the loop is written out: each call in it would cost 
     ownership: Ownership = PendingMemory(grads), outside, set()
     ready, sums = [vertex for vertex in grads if pending[vertex] == 0], set[Vertex]()
     advance = None if core is None or create_graph or wanted is not None else core.advance
-    while ready and not (advance is not None and advance(ready, grads, pending, retain_graph)):
+    while ready and not (advance is not None and advance(ready, grads, pending, sums, retain_graph)):
         vertex = ready.pop()
         g = grads.pop(vertex, None)
         if g is not None:

@@ -6,6 +6,9 @@ from collections.abc import Sequence
 from math import prod
 from typing import Any, TypeAlias
 
+import numpy as np
+
+from dispatchkit.backends.arrays import same_dtype
 from dispatchkit.declare.samples import draw, sample
 from dispatchkit.nn.functional.normalization_numpy import layer_norm_flow
 from dispatchkit.nn.functional.rows import rows_of
@@ -15,6 +18,8 @@ from dispatchkit.protocol.kinds import kinds
 from dispatchkit.tensor import Tensor
 
 __all__ = ["batch_norm", "group_norm", "layer_norm", "normalize", "rms_norm", "standardize"]
+
+HALF = np.dtype(np.float16)
 
 
 @function(
@@ -136,17 +141,12 @@ def standardize(
 
 def _by_formula(xp: Any, x: Any, axes: tuple[int, ...], eps: float) -> tuple[Any, Any]:
     """Return the elements less their mean, divided by the standard deviation, and one divided by that."""
-    wide = in_single_precision(xp, x)
-    d = wide - xp.mean(wide, axis=axes, keepdims=True)
+    if same_dtype(x.dtype, HALF):  # which does not hold the squares
+        y, factor = _by_formula(xp, xp.astype(x, xp.float32), axes, eps)
+        return xp.astype(y, x.dtype), xp.astype(factor, x.dtype)
+    d = x - xp.mean(x, axis=axes, keepdims=True)
     factor = 1.0 / xp.sqrt(xp.mean(d * d, axis=axes, keepdims=True) + eps)
-    return xp.astype(d * factor, x.dtype, copy=False), xp.astype(factor, x.dtype, copy=False)
-
-
-def in_single_precision(xp: Any, x: Any) -> Any:
-    """Return numbers of half precision, whose squares it does not hold, in single precision; others as they are."""
-    if str(x.dtype).endswith("float16"):
-        return xp.astype(x, xp.float32)
-    return x
+    return d * factor, factor
 
 
 @standardize.def_vjp("x", "weight", "bias")
@@ -307,8 +307,11 @@ def rms_norm(
     x = floating(xp, x)
     if eps is None:
         eps = xp.finfo(x.dtype).eps
-    wide = in_single_precision(xp, x)
-    y = xp.astype(wide * (1.0 / xp.sqrt(xp.mean(wide * wide, axis=axes, keepdims=True) + eps)), x.dtype, copy=False)
+    if same_dtype(x.dtype, HALF):  # which does not hold the squares
+        wide = xp.astype(x, xp.float32)
+        y = xp.astype(wide * (1.0 / xp.sqrt(xp.mean(wide * wide, axis=axes, keepdims=True) + eps)), x.dtype)
+    else:
+        y = x * (1.0 / xp.sqrt(xp.mean(x * x, axis=axes, keepdims=True) + eps))
     if weight is None:
         return y
     return y * weight
