@@ -90,6 +90,17 @@ def renew(value: Any) -> Any:
     return value
 
 
+def in_single_precision(value: Any) -> Any:
+    """Return an instance with its numbers in single precision; None where the type has no such instance."""
+    try:
+        single = _reconstruct(with_variables(lambda x: xp.astype(x, np.float32), value))
+        if single is not value and single.dtype == np.float32 != value.dtype:
+            return single
+    except Exception:  # noqa: BLE001, S110  # a type need not hold them
+        pass
+    return None
+
+
 def _by_constructor(value: Any, fields: dict[str, Any]) -> Any:
     """Return an instance that the constructor makes of other fields.
 

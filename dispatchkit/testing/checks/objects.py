@@ -23,7 +23,7 @@ from dispatchkit.testing.calls import TypeCall
 from dispatchkit.testing.comparing.differences import error_text, same, value_text
 from dispatchkit.testing.examination import examination, make_call
 from dispatchkit.testing.findings import Failure, Subject, alike, different, readings
-from dispatchkit.testing.instances import NEGATIVE, anew, of_fields, vary
+from dispatchkit.testing.instances import NEGATIVE, anew, in_single_precision, of_fields, vary
 
 
 def dense_form(subject: Subject, x: Any) -> Iterator[Failure | None]:
@@ -238,13 +238,16 @@ def _memory(x: Any) -> Any:
 
 
 def pickles(subject: Subject, x: Any) -> Iterator[Failure | None]:
-    """Pickling and loading gives an equal instance, in every protocol from 2 on."""
+    """Pickling and loading gives an equal instance, in every protocol from 2 on, and one in single precision."""
     for number in range(2, pickle.HIGHEST_PROTOCOL + 1):
 
         def load(value: Any, number: int = number) -> Any:
             return pickle.loads(pickle.dumps(value, number))  # noqa: S301  # what was written a moment ago
 
         yield _same("pickle", subject, x, f"pickle protocol {number} of", load)
+    single = in_single_precision(x)
+    if single is not None:
+        yield _same("pickle", subject, single, "pickle in single precision of", load)
 
 
 def printing(subject: Subject, x: Any) -> Iterator[Failure | None]:

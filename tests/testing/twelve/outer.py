@@ -114,7 +114,7 @@ FAULTS = [
     ("a mean", "linalg.trace", "return dk.sum(x.u * x.v)", "return dk.mean(x.u * x.v)"),
     (
         "T is no transpose",
-        "matrix_transpose",
+        "t",
         "return Outer(dk.clone(self.v), dk.clone(self.u))",
         "return Outer(dk.clone(self.u), dk.clone(self.v))",
     ),
