@@ -36,9 +36,10 @@ def layer_norm_flow(x: Any, normalized_shape: Any, weight: Any, bias: Any, eps: 
     size, count = rows.shape
     share, scale, offset = _equal_shares(count, x.dtype), _row(weight), _row(bias)
     y, means, factors = np.empty(x.shape, x.dtype), np.empty(size, x.dtype), np.empty(size, x.dtype)
-    arrays = rows, means, factors, y.reshape(rows.shape)
+    rows_of_y = y.reshape(rows.shape)
     for block in steps(size, BLOCK // count):
-        if not _standardize(*[array[block] for array in arrays], share, scale, offset, eps):
+        written = means[block], factors[block], rows_of_y[block]
+        if not _standardize(rows[block], *written, share, scale, offset, eps):
             return NotImplemented
 
     def pull(g: Any, wanted: Any) -> Any:
