@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from functools import cache
 from typing import Any, Literal
 
 import numpy as np
@@ -24,7 +25,7 @@ Approximation = Literal["none", "tanh"]
 ROOT, CUBIC = smooth_numpy.ROOT, smooth_numpy.CUBIC
 # From here on the hyperbolic tangents below are 1 and the normal density is 0 in double precision.
 SATURATED = 40.0
-# Elements from which on a derivative is computed with the value.
+# Elements from which on loops in single precision take less time than SciPy, and compute a derivative with the value.
 FEWEST = 1 << 12
 
 
@@ -92,7 +93,7 @@ def gelu_numpy_flow(x, /, *, approximate="none"):
         return NotImplemented
     if approximate == "tanh":
         return smooth_numpy.gelu_by_tanh(x, SATURATED)
-    if not _exact_single(approximate, x):
+    if not _exact_single(approximate, x) or _is_few(x):
         return smooth_numpy.gelu_of_normal(x, _normal(numpy_namespace, x, approximate), SATURATED)
     if x.size < FEWEST:  # the formula takes as long
         return NotImplemented
@@ -102,9 +103,25 @@ def gelu_numpy_flow(x, /, *, approximate="none"):
 
 @gelu.def_kernel("numpy", flow=gelu_numpy_flow)
 def gelu_numpy(x, /, *, approximate="none"):
-    if _exact_single(approximate, x):
-        return smooth_numpy.gelu(x)
-    return NotImplemented
+    if not _exact_single(approximate, x):
+        return NotImplemented
+    if _is_few(x):
+        return smooth_numpy.gelu_of_normal(x, _normal(numpy_namespace, x, approximate), SATURATED)[0]
+    return smooth_numpy.gelu(x)
+
+
+def _is_few(x: Any) -> bool:
+    """Return whether SciPy takes less time than the loops in single precision, whose calls take longer."""
+    return x.ndim > 0 and x.size < FEWEST and _has_scipy()
+
+
+@cache
+def _has_scipy() -> bool:
+    try:
+        _normal(numpy_namespace, np.zeros(1), "none")
+    except ImportError:
+        return False
+    return True
 
 
 def _exact_single(approximate: str, *arrays: Any) -> bool:

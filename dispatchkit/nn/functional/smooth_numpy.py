@@ -91,6 +91,23 @@ def _distances(x: Any, a: Any) -> bool:
     return far
 
 
+def _positive(x: Any, a: Any, far: bool, y: Any) -> None:
+    """Write numbers where they are positive, else 0, of which a sum takes less time than a maximum.
+
+    Parameters
+    ----------
+    x : numbers
+    a : their distances from 0
+    far : whether one of the distances was shortened
+    y : array written to
+    """
+    if far:
+        np.maximum(x, 0, out=y)
+        return
+    np.add(x, a, out=y)
+    y *= HALF
+
+
 def _ratio(a: Any, powers: tuple[Any, list[Any]], t: Any, y: Any) -> None:
     """Write what lies beyond distances, divided by ``exp(-a**2 / 2)``."""
     np.add(a, powers[0], out=t)
@@ -117,7 +134,7 @@ def gelu(x: Any) -> Any:
         _density(a, t)
         t *= y
         t *= a
-        np.maximum(x, 0, out=y)
+        _positive(x, a, far, y)
         y -= t
         if far:
             y[np.isneginf(x)] = np.nan
@@ -139,9 +156,9 @@ def gelu_and_slope(x: Any) -> list[Any]:
         slope += HALF
         _give_signs(x, slope, t)
         slope += HALF
-        a *= y
-        np.maximum(x, 0, out=y)
-        y -= a
+        np.multiply(a, y, out=t)
+        _positive(x, a, far, y)
+        y -= t
         if far:
             y[np.isneginf(x)] = np.nan
 
@@ -173,6 +190,7 @@ def gelu_slope(g: Any, x: Any) -> Any:
     return _in_blocks(compute, g, x)
 
 
+@np.errstate(under="ignore", invalid="ignore")
 def gelu_of_normal(x: Any, normal: Any, most: float) -> tuple[Any, Callable[..., Any]]:
     """Return ``x * normal``, and what takes its cotangent back, for which the exponential is left to compute.
 

@@ -10,7 +10,7 @@ import pytest
 
 import dispatchkit as dk
 from dispatchkit.nn import functional
-from dispatchkit.nn.functional import smooth_numpy
+from dispatchkit.nn.functional import smooth, smooth_numpy
 
 pytestmark = pytest.mark.usefixtures("engine")
 
@@ -60,6 +60,7 @@ def test_what_is_no_number_or_too_large_is_as_in_double_precision(function: Any)
 def test_any_shape_and_layout_is_computed_in_blocks(
     function: Any, compute: Callable[[Any], Any], shape: tuple[int, ...], monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    monkeypatch.setattr(smooth, "FEWEST", 0)
     x = np.random.default_rng(0).standard_normal(shape).astype("float32").T
     taken = []
 
@@ -83,3 +84,36 @@ def test_a_derivative_that_comes_with_the_value_is_that_of_the_formula() -> None
     assert wanted.grad is not None
     assert leaf.grad.dtype == dk.float32
     np.testing.assert_allclose(leaf.grad.numpy(), wanted.grad.numpy(), rtol=0, atol=1e-6)
+
+
+@pytest.mark.parametrize("scipy", [False, True])
+def test_few_numbers_are_as_exact_with_scipy_as_without(scipy: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    dk.nn.set_engine("numpy")
+    by_loops = []
+    compute = smooth_numpy.gelu
+
+    def noted(x: Any) -> Any:
+        by_loops.append(x.size)
+        return compute(x)
+
+    monkeypatch.setattr(smooth, "_has_scipy", lambda: scipy)
+    monkeypatch.setattr(smooth_numpy, "gelu", noted)
+    x = X[::20].copy()
+    for edge in (0.0, -np.inf):
+        x[-1] = edge
+        values, slopes = [], []
+        for dtype in ("float32", "float64"):
+            leaf = dk.tensor(x.astype(dtype), requires_grad=True)
+            with np.errstate(all="raise" if dtype == "float32" else "ignore"):
+                values.append(functional.gelu(leaf.detach()).numpy())
+                y = functional.gelu(leaf)
+            np.testing.assert_array_equal(y.detach().numpy(), values[-1])
+            y.sum().backward()
+            assert leaf.grad is not None
+            slopes.append(leaf.grad.numpy())
+        assert values[0].dtype == slopes[0].dtype == x.dtype
+        bounds = np.abs(values[1]) * EPS * (4 + x.astype("float64") ** 2 / 2) + 1e-37
+        np.testing.assert_array_equal(np.isnan(values[0]), np.isneginf(x))
+        assert np.nanmax(np.abs(values[0] - values[1]) - bounds) <= 0
+        assert np.nanmax(np.abs(slopes[0] - slopes[1])) <= 8 * EPS
+    assert by_loops == ([] if scipy else [x.size] * 4)

@@ -259,6 +259,34 @@ def test_rows_far_from_0_keep_their_digits(dtype: str) -> None:
     npt.assert_allclose(found, wanted, rtol=0, atol=1e-4 if dtype == "float32" else 1e-10)
 
 
+@pytest.mark.parametrize("row", [0, 1, 2])
+def test_one_row_far_from_0_keeps_its_digits_and_leaves_the_others(row: int) -> None:
+    dk.nn.set_engine("numpy")  # compiled loops do not keep them
+    x = drawn(3, 64)
+    x[row] += 5000
+    moved = x.astype("float32")
+    precise = moved.astype("float64")
+    wanted = (precise - precise.mean(1, keepdims=True)) / np.sqrt(precise.var(1, keepdims=True) + 1e-5)
+    npt.assert_allclose(F.layer_norm(dk.asarray(moved), 64).numpy(), wanted, rtol=0, atol=2e-6)
+
+
+@pytest.mark.parametrize("row", [0, 1, 2])
+@pytest.mark.parametrize("number", [np.nan, np.inf, -np.inf, 3e38, -3e38])
+def test_rows_without_a_finite_variance_are_standardized_as_the_formula_says_aloud(row: int, number: float) -> None:
+    x = drawn(3, 8).astype("float32")
+    x[row, 5] = number
+    weight, bias = (dk.asarray(drawn(8, seed=i).astype("float32")) for i in (1, 2))
+    with np.errstate(all="ignore"):
+        y = F.layer_norm(dk.asarray(x), 8, weight, bias).numpy()
+        wanted = F.standardize(dk.asarray(x), weight, bias).numpy()
+    npt.assert_allclose(y, wanted, rtol=1e-5, atol=1e-5)
+    dk.nn.set_engine("numpy")
+    if not np.isnan(number):
+        with pytest.raises(FloatingPointError), np.errstate(all="raise"):
+            F.layer_norm(dk.asarray(x), 8, weight, bias)
+    assert np.isfinite(np.delete(y, row, 0)).all()
+
+
 def test_a_batch_may_be_one_large_image() -> None:
     x, w = np.random.default_rng(0).normal(2.0, 3.0, (1, 4, 128, 128)), np.arange(1.0, 5.0)
     image, weight = dk.tensor(x, requires_grad=True), dk.tensor(w, requires_grad=True)
