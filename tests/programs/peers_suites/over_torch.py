@@ -330,7 +330,7 @@ def make_functional_with_buffers(module: Any, disable_autograd_tracking: bool = 
         )
         return SPELLED.func.functional_call(module, dictionaries, args, kwargs)
 
-    call.stateless_model = module
+    call.stateless_model = module  # type: ignore[attr-defined]  # as PyTorch gives it
     return call, tuple(state[0].values()), tuple(state[1].values())
 
 
