@@ -18,4 +18,6 @@ grad_and_value: Any
 
 jvp: Any
 
+replace_all_batch_norm_modules_: Any
+
 stack_module_state: Any

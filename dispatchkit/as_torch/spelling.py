@@ -47,7 +47,7 @@ from dispatchkit.as_torch.calling.indices import (
     without_leading_ones,
 )
 from dispatchkit.as_torch.calling.quick import quick
-from dispatchkit.as_torch.calling.raised import as_raised_by_pytorch
+from dispatchkit.as_torch.calling.raised import as_raised_by_pytorch, raising_as_it_is, raising_as_pytorch
 from dispatchkit.as_torch.functional import checkpoint, inference_mode
 from dispatchkit.as_torch.masking import masked_functions
 from dispatchkit.as_torch.operators import converting, give_operators, in_place, spreading, where_asked
@@ -356,15 +356,14 @@ def spelling_calls(function: Call) -> Call:
     """Return a function whose results are adopted, functions among them, too, and the arguments of what it takes."""
 
     def spelled(argument: Any) -> Any:
-        if callable(argument):
-            return spelling_results(argument, arguments=True)
-        return argument
+        return raising_as_it_is(spelling_results(argument, arguments=True)) if callable(argument) else argument
 
     def spelled_result(value: Any) -> Any:
         if isinstance(value, FunctionType):
-            return spelling_results(value)
+            return raising_as_pytorch(spelling_results(value))
         return adopt(value)
 
+    @raising_as_pytorch
     @functools.wraps(function)
     def call(*args: Any, **kwargs: Any) -> Any:
         y = function(*map(spelled, args), **{name: spelled(value) for name, value in kwargs.items()})

@@ -7,6 +7,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from dispatchkit import func
+from dispatchkit.as_torch.layers.families import FAMILIES
 from dispatchkit.as_torch.spelling import Tensor, spell, spelling_calls
 from dispatchkit.declare.namespace import tensor_namespace as xp
 from dispatchkit.graph.recording import no_grad
@@ -23,7 +24,7 @@ def stack_module_state(models: Sequence[Any]) -> tuple[dict[str, Any], dict[str,
 
     Raises
     ------
-    RuntimeError : for none, or modules of several classes or modes
+    RuntimeError : for none, modules of several classes or modes, or where some require gradients and others do not
     """
     if not models:
         raise RuntimeError("stack_module_state: Expected at least one model, got 0.")
@@ -33,8 +34,11 @@ def stack_module_state(models: Sequence[Any]) -> tuple[dict[str, Any], dict[str,
         raise RuntimeError("stack_module_state: Expected all models to be of the same class.")
 
     def stacked(dictionaries: list[dict[str, Any]]) -> dict[str, Any]:
+        columns = list(zip(*(each.values() for each in dictionaries), strict=True))
+        for column in columns:
+            if len({value.requires_grad for value in column}) > 1:
+                raise RuntimeError("stack_module_state: Expected tensors of one name to have the same .requires_grad.")
         with no_grad():
-            columns = zip(*(each.values() for each in dictionaries), strict=True)
             both = dict(zip(dictionaries[0], map(xp.stack, map(list, columns)), strict=True))
         for name, value in both.items():
             value.requires_grad_(dictionaries[0][name].requires_grad)
@@ -61,6 +65,25 @@ def grad_and_value(func_: Call, argnums: Any = 0, has_aux: bool = False) -> Call
         return gradient, value
 
     return call
+
+
+def replace_all_batch_norm_modules_(root: Any) -> Any:
+    """Let the batch norms in a module keep no running statistics, so that it can be called under `vmap`.
+
+    Parameters
+    ----------
+    root : the module, which is changed
+
+    Returns
+    -------
+    module
+        The module itself.
+    """
+    for module in root.modules():
+        if isinstance(module, FAMILIES["_BatchNorm"]) and module.track_running_stats:
+            module.running_mean = module.running_var = module.num_batches_tracked = None
+            module.track_running_stats = False
+    return root
 
 
 class Buffer(Tensor):

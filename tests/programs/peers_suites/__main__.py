@@ -79,6 +79,7 @@ NUMPY_OPTIONS = (
     *("--deselect", "linalg/tests/test_regression.py::TestRegression::test_openblas_threading"),
 )
 SHAPES_OF_PYTORCH = tuple(f"test/test_{name}.py" for name in ("indexing", "shape_ops", "view_ops"))
+TRANSFORMS_OF_PYTORCH = ("test/functorch/test_eager_transforms.py",)
 HERE = ":tests.programs.peers_suites"  # which take from the library what it brings with it
 OF_PYTORCH = ("torch", "expecttest")
 SUITES = {
@@ -90,6 +91,7 @@ SUITES = {
         Suite("torch_samples", ("torch_samples.py",), HERE, OF_PYTORCH),
         Suite("torch_autograd", ("test/test_autograd.py",), "pytorch", OF_PYTORCH, ("--noconftest",), "torch"),
         Suite("torch_shapes", SHAPES_OF_PYTORCH, "pytorch", OF_PYTORCH, ("--noconftest",), "torch"),
+        Suite("torch_transforms", TRANSFORMS_OF_PYTORCH, "pytorch", OF_PYTORCH, ("--noconftest",), "torch"),
         Suite("structured_matrices", ("structured_matrices.py",), HERE, ("linear_operator",)),
     )
 }

@@ -234,6 +234,8 @@ OF_THE_CORE = types.SimpleNamespace(
     _WeakTensorRef=WeakReference,
     is_grad_enabled=SPELLED.is_grad_enabled,
     _autograd=types.SimpleNamespace(_saved_tensors_hooks_is_enabled=lambda: graph._refusal.get().value is None),
+    DispatchKey=torch._C.DispatchKey,
+    _functorch=torch._C._functorch,
     _functions=types.SimpleNamespace(
         AccumulateGrad=Leaf,
         DelayedError=lambda text, count: lambda x: Delayed.apply(x, text),
@@ -286,7 +288,7 @@ class Absent:
         raise AttributeError(f"dispatchkit.as_{self.path} is not there")
 
     def __getattr__(self, name: str) -> Any:
-        return self()
+        return getattr(importlib.import_module(self.path), name) if Loading.now else self()
 
     def __mro_entries__(self, bases: Any) -> Any:
         return self()
@@ -300,6 +302,8 @@ def place(name: str) -> Place:
 
 def importing(name: str, *args: Any) -> Any:
     """Import a module as the tests do, names that dispatchkit does not have included."""
+    if name in BESIDE_TORCH:
+        return BESIDE_TORCH[name]
     if name.partition(".")[0] != "torch":
         return builtins.__import__(name, *args)
     members = args[2] if len(args) > 2 else None
@@ -312,6 +316,55 @@ def importing(name: str, *args: Any) -> Any:
             outer = getattr(outer, part)
     Loading.now = loading
     return place(name) if members else place("torch")
+
+
+def make_functional_with_buffers(module: Any, disable_autograd_tracking: bool = False) -> Any:
+    """Return a module as a function of its parameters and buffers, and these, as PyTorch had it before."""
+    state = [dict(module.named_parameters()), dict(module.named_buffers())]
+    if disable_autograd_tracking:
+        state[0] = {name: parameter.detach() for name, parameter in state[0].items()}
+
+    def call(parameters: Any, buffers: Any, *args: Any, **kwargs: Any) -> Any:
+        dictionaries = tuple(
+            dict(zip(names, values, strict=True)) for names, values in zip(state, (parameters, buffers), strict=True)
+        )
+        return SPELLED.func.functional_call(module, dictionaries, args, kwargs)
+
+    call.stateless_model = module  # type: ignore[attr-defined]  # as PyTorch gives it
+    return call, tuple(state[0].values()), tuple(state[1].values())
+
+
+def make_functional(module: Any, disable_autograd_tracking: bool = False) -> Any:
+    """Return a module without buffers as a function of its parameters, and these, as PyTorch had it before."""
+    function, parameters, _ = make_functional_with_buffers(module, disable_autograd_tracking)
+    call = functools.wraps(function)(lambda parameters, *args, **kwargs: function(parameters, (), *args, **kwargs))
+    return call, parameters
+
+
+def combine_state_for_ensemble(models: Any) -> Any:
+    """Return a function of the stacked parameters and buffers of modules, and these, as PyTorch had it before."""
+    states = SPELLED.func.stack_module_state(models)
+    return make_functional_with_buffers(models[0])[0], *(tuple(state.values()) for state in states)
+
+
+class Functorch(types.ModuleType):
+    """The module that `torch.func` had been before, of which names that dispatchkit does not have are absent."""
+
+    make_functional_with_buffers = staticmethod(make_functional_with_buffers)
+    make_functional = staticmethod(make_functional)
+    combine_state_for_ensemble = staticmethod(combine_state_for_ensemble)
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(SPELLED.func, name, Absent(f"torch.func.{name}"))
+
+
+# Modules that the tests import beside `torch`.
+BESIDE_TORCH = {
+    **{name: Functorch(name) for name in ("functorch", "functorch.experimental")},
+    "common_utils": types.SimpleNamespace(
+        expectedFailureIf=lambda holds: unittest.expectedFailure if holds else lambda test: test
+    ),
+}
 
 
 def load(path: Path, name: str) -> types.ModuleType:
