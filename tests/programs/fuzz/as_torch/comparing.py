@@ -302,7 +302,7 @@ def compared_part(call: Call, x: Any, y: Any) -> Difference | None:
     if tuple(x.shape) != tuple(y.shape):
         return Difference(call, "shape", f"{tuple(x.shape)} for {tuple(y.shape)}")
     if str(x.dtype) != str(y.dtype):
-        return Difference(call, "dtype", f"{x.dtype} for {y.dtype}")
+        return Difference(call, "dtype", f"{x.dtype} for {y.dtype}".replace("torch.", ""))
     if is_drawn(call) or call.path in FACTORS:
         return None
     return compared_values(call, "value", plain(x), plain(y))
