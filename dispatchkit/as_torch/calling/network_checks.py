@@ -275,7 +275,8 @@ def sizes_of_batches(given: Given) -> None:
 
 @look_each_time_of(f"{F}cross_entropy")
 def dtype_of_class_weights(given: Given) -> None:
-    x, target, weight = given["input"], given["target"], given.get("weight")
+    x, target = given["input"], given["target"]
+    weight: Any = given.get("weight")
     if is_array(weight) and kind_of(target) in "ui" and x.numel() and weight.dtype != x.dtype:
         raise RuntimeError(f"expected scalar type {dtype_name(x)} but found {dtype_name(weight)}")
 
@@ -421,7 +422,8 @@ def classes_of_margins(given: Given) -> None:
 def order_of_margins(given: Given) -> None:
     if given.get("p", 1) not in (1, 2):
         raise ValueError(f"only p == 1 and p == 2 supported, found {given['p']}")
-    x, target, weight = given["input"], given["target"], given.get("weight")
+    x, target = given["input"], given["target"]
+    weight: Any = given.get("weight")
     if is_array(weight) and weight.ndim != 1:
         raise ValueError(f"weight must be one-dimensional, found shape {[*weight.shape]}")
     if x.ndim == 2 and (target.ndim > 1 or target.numel() != x.shape[0]):
