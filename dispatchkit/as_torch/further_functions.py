@@ -350,6 +350,8 @@ def logcumsumexp(input, dim):
 
 
 def histc(input, bins=100, min=0, max=0):
+    if bins <= 0:
+        raise RuntimeError(f"histc: bins must be > 0, but got {bins}")
     x = xp.ravel(input.detach())
     if min == max and x.numel():
         min, max = xp.min(x).item(), xp.max(x).item()

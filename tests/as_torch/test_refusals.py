@@ -93,6 +93,7 @@ def test_calls_that_pytorch_refuses_are_refused_in_its_classes(call: Any, kind: 
         (lambda: torch.zeros(2, 0).view(torch.int8), [[], []]),
         (lambda: torch.zeros(0, 3).as_strided((0,), (1,)), []),
         (lambda: torch.adjoint(T(1 + 2j)), 1 - 2j),
+        (lambda: torch.linalg.tensorsolve(T([2.0]), other=T([4.0]), dims=(0,)), 2.0),
         (lambda: torch.scatter_reduce(ROW, 0, T([0]), T([5.0]), "max"), [5.0, 1.0, 2.0]),
         (lambda: torch.max(T(1.0), T([2.0])), [2.0]),
         (lambda: torch.max(ROW, T(2.0), out=torch.empty(0)), [3.0, 2.0, 2.0]),

@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 from tests.programs.fuzz.as_torch.calls import Array, Call
+from tests.programs.fuzz.as_torch.faults import has_two_faults
 from tests.programs.fuzz.as_torch.listed import Entry, read
 
 
@@ -19,6 +20,7 @@ class Found:
     call: Call
     sort: str
     text: str
+    proved: bool = False
 
 
 def refusal(text: str, *shape: int) -> Any:
@@ -37,4 +39,35 @@ def test_entries_say_why_and_about_what() -> None:
         assert entry.reason.strip(), entry
         assert entry.paths, entry
         if entry.paths == ("*",):
-            assert entry.texts != ("*",), entry
+            assert entry.texts != ("*",) or entry.proved, entry
+
+
+@pytest.mark.parametrize("proved", [True, False])
+def test_an_entry_about_two_faults_covers_calls_that_were_shown_to_have_them(proved: bool) -> None:
+    entry = Entry(("class of error",), ("*",), "why", proved=True)
+    call = Call("matmul", "function", (Array(np.zeros(2)),))
+    assert entry.covers(Found(call, "class of error", "TypeError: x | IndexError: y", proved)) is proved
+
+
+def errors_of(call: Call, *, looks_at_axes: bool = True) -> tuple[Any, Any, bool]:
+    """Return the errors of a library that looks at dtypes first, and of one that looks at axes first."""
+    array, axis = (*call.args, 0)[:2]
+    if not isinstance(array, Array):
+        return None, None, False
+    dtype_fault = TypeError(f"no {array.data.dtype}") if array.data.dtype.kind == "b" else None
+    axis_fault = IndexError(f"no axis {axis}") if axis != 0 else None
+    ours = dtype_fault
+    if looks_at_axes and ours is None:
+        ours = axis_fault
+    theirs = axis_fault or dtype_fault
+    return ours, theirs, ours is not None and type(ours) is type(theirs)
+
+
+def test_two_faults_are_shown_where_each_of_both_remains_alone() -> None:
+    call = Call("sum", "function", (Array(np.zeros(2, "bool")), 5))
+    assert has_two_faults(call, [], errors_of)
+
+
+def test_a_fault_that_one_library_alone_refuses_is_none_of_two() -> None:
+    call = Call("sum", "function", (Array(np.zeros(2, "bool")), 5))
+    assert not has_two_faults(call, [], lambda other: errors_of(other, looks_at_axes=False))

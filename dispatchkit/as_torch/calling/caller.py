@@ -38,7 +38,7 @@ from dispatchkit.as_torch.calling.reductions import BROADCASTING, broadcast_targ
 from dispatchkit.as_torch.calling.refused import RefusedDtypes
 from dispatchkit.as_torch.calling.results import named
 from dispatchkit.as_torch.calling.sequences import check_several
-from dispatchkit.as_torch.calling.signatures import NAMES, check_types, signatures_of
+from dispatchkit.as_torch.calling.signatures import NAMES, check_single_types, check_types, signatures_of
 from dispatchkit.backends.arrays import dtype_name, numpy_dtype
 from dispatchkit.declare.libraries import making_like
 from dispatchkit.declare.namespace import tensor_namespace as xp
@@ -217,6 +217,7 @@ class FunctionCaller:
     def answer(self, args: tuple[Any, ...], kwargs: dict[str, Any], key: Any) -> Any:
         """Return the result of a call whose arguments are not known to fit; with a key, it is known from then on."""
         if self.several:
+            check_single_types(self.path, kwargs)
             check_several(self.path, args)
             return self.finished(self.function(*args, **kwargs))
         given = arguments_by_name(self.path, self.names, self.targets, args, kwargs)

@@ -130,6 +130,12 @@ def norm_of_transform(given: Given) -> None:
         given["s"] = (given["s"],)
 
 
+@look_of(*(f"fft.{start}{name}2" for start in ("", "i") for name in ("fft", "rfft", "hfft")))
+def two_axes_of_transform(given: Given) -> None:
+    if given["input"].ndim == 1 and given.get("dim") is None and given.get("s") is None:
+        raise np.exceptions.AxisError("Dimension out of range (expected to be in range of [-1, 0], but got -2)")
+
+
 @check_of("topk")
 def first_ranks(given: Given) -> None:
     _, length = axis_of(given, default=-1)
@@ -389,7 +395,8 @@ def bounds(given: Given) -> None:
     limits = [given[name] for name in ("min", "max") if given.get(name) is not None]
     if not limits:
         raise RuntimeError("torch.clamp: At least one of 'min' or 'max' must not be None")
-    if kind_of(given["input"]) == "b" and not any(is_array(limit) for limit in limits):
+    kinds = {kind_of(limit) for limit in limits if is_array(limit)}
+    if kind_of(given["input"]) == "b" and kinds <= {"b"}:
         raise NotImplementedError("\"clamp\" not implemented for 'Bool'")
 
 

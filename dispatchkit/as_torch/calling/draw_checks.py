@@ -73,6 +73,11 @@ def range_of_integers(given: Given) -> None:
         high = given.get("low", 0)
     if is_array(high) and high.ndim:
         raise RuntimeError(f"high must be a scalar tensor, found shape {[*high.shape]}")
+    low = given.get("low", 0)
+    if given.get("high") is not None and isinstance(low, int) and dtype.kind in "bui":
+        least = 0 if dtype.kind == "b" else np.iinfo(dtype).min
+        if low < least:
+            raise RuntimeError(f"from is out of bounds for {dtype}")
     if isinstance(high, int) and dtype.kind in "bui":
         most = 1 if dtype.kind == "b" else np.iinfo(dtype).max
         if high - 1 > most:

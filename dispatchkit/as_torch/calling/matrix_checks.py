@@ -232,6 +232,8 @@ def dtype_of_pivots(given: Given) -> None:
 def count_of_pivots(given: Given) -> None:
     LU: Any = given.get("LU", given.get("LU_data"))
     pivots: Any = given.get("pivots", given.get("LU_pivots"))
+    if not pivots.ndim:
+        raise np.exceptions.AxisError("Dimension specified as -1 but tensor has no dimensions")
     if LU.ndim > 1 and tuple(pivots.shape) != tuple(LU.shape[:-1]):
         raise RuntimeError(
             f"linalg.lu_solve: Expected LU.shape[:-1] and pivots.shape to be the same, but got {[*LU.shape]} and "
@@ -367,6 +369,13 @@ def shapes_of_bilinear(given: Given) -> None:
         raise RuntimeError(
             f"bilinear(): input dimensions do not match: got shapes {[*x.shape]} and {[*y.shape]} for a weight of "
             f"shape {[*weight.shape]}"
+        )
+    bias: Any = given.get("bias")
+    if is_array(bias) and not bias.ndim:
+        raise np.exceptions.AxisError("Dimension specified as 0 but tensor has no dimensions")
+    if is_array(bias) and bias.shape[0] != weight.shape[0]:
+        raise RuntimeError(
+            f"bilinear(): bias size does not match weight size: got {bias.shape[0]} but expected {weight.shape[0]}"
         )
 
 

@@ -59,9 +59,10 @@ def expect_number(x: Any, number: float) -> None:
     if dtype.kind in "fc":
         fits = not float(np.finfo(dtype).max) < abs(number) < math.inf
     elif dtype.kind in "iu":
-        most = np.iinfo(dtype).max
-        least = np.iinfo(dtype).min or -int(most)  # of unsigned integers those counted from the end
-        fits = math.isfinite(number) and least <= int(number) <= most
+        least, most = np.iinfo(dtype).min, np.iinfo(dtype).max
+        if isinstance(number, int) and not least:
+            least = -int(most)  # of unsigned integers those counted from the end
+        fits = least <= number <= most
     if not fits:
         raise RuntimeError(f"value cannot be converted to type {dtype_name(x)} without overflow")
 
@@ -272,6 +273,14 @@ def sizes_of_batches(given: Given) -> None:
         )
 
 
+@look_each_time_of(f"{F}cross_entropy")
+def dtype_of_class_weights(given: Given) -> None:
+    x, target = given["input"], given["target"]
+    weight: Any = given.get("weight")
+    if is_array(weight) and kind_of(target) in "ui" and x.numel() and weight.dtype != x.dtype:
+        raise RuntimeError(f"expected scalar type {dtype_name(x)} but found {dtype_name(weight)}")
+
+
 @look_of(f"{F}binary_cross_entropy", f"{F}binary_cross_entropy_with_logits")
 def shape_of_target(given: Given) -> None:
     x, target = given["input"], given["target"]
@@ -414,11 +423,11 @@ def order_of_margins(given: Given) -> None:
     if given.get("p", 1) not in (1, 2):
         raise ValueError(f"only p == 1 and p == 2 supported, found {given['p']}")
     x, target = given["input"], given["target"]
-    if x.ndim == 2 and (target.ndim > 1 or target.numel() != x.shape[0]):
-        raise RuntimeError(f"multi_margin_loss: Expected target size [{x.shape[0]}], but got {[*target.shape]}")
     weight: Any = given.get("weight")
     if is_array(weight) and weight.ndim != 1:
         raise ValueError(f"weight must be one-dimensional, found shape {[*weight.shape]}")
+    if x.ndim == 2 and (target.ndim > 1 or target.numel() != x.shape[0]):
+        raise RuntimeError(f"multi_margin_loss: Expected target size [{x.shape[0]}], but got {[*target.shape]}")
 
 
 @look_each_time_of(*(f"{F}max_unpool{axes}d" for axes in (1, 2, 3)))
@@ -438,6 +447,8 @@ def _look_at_unpooling(axes: int) -> None:
         steps, ends, count = kernels, _of_axes(given.get("padding", 0), axes), len(kernels)
         if given.get("stride") is not None:
             steps = _of_axes(given["stride"], axes)
+        if count != axes:
+            raise RuntimeError(f"There should be exactly {axes} elements in output_size, but got {count} elements.")
         lengths = [
             (x.shape[place - count] - 1) * steps[place] + kernels[place] - 2 * ends[place] for place in range(count)
         ]

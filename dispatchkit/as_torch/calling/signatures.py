@@ -18,7 +18,7 @@ import numpy as np
 from dispatchkit.as_torch.table import SYNONYMS, is_array
 from dispatchkit.backends.arrays import numpy_dtype
 
-__all__ = ["Argument", "Signatures", "check_types", "signatures_of"]
+__all__ = ["Argument", "Signatures", "check_single_types", "check_types", "signatures_of"]
 
 # What PyTorch's classes of dtypes are called, by NumPy's names.
 NAMES = {
@@ -181,7 +181,8 @@ PASSED_ON = {
     "unique": "int? dim",
     "lu": "bool pivot",
     "nn.functional.pad": "int[] pad, str mode, float? value",
-    "norm": "bool keepdim",
+    "norm": "int[1]? dim, bool keepdim",
+    "meshgrid": "str? indexing",
     "unravel_index": "Tensor indices",
     "nn.functional.rms_norm": "float? eps",
     "nn.functional.threshold": "Scalar threshold, Scalar value",
@@ -209,7 +210,7 @@ def check_types(path: str, args: Sequence[Any], kwargs: Mapping[str, Any], given
     ------
     TypeError : naming the argument at fault, where there is one form, and all forms otherwise
     """
-    _check_single_types(path, given)
+    check_single_types(path, given)
     overloads = signatures_of(path).overloads
     if len(args) + len(kwargs) < least_of(path):
         if len(overloads) == 1:
@@ -245,7 +246,7 @@ def check_types(path: str, args: Sequence[Any], kwargs: Mapping[str, Any], given
     )
 
 
-def _check_single_types(path: str, given: Mapping[str, Any]) -> None:
+def check_single_types(path: str, given: Mapping[str, Any]) -> None:
     """Raise for an argument of another type than functions of Python pass on.
 
     Raises

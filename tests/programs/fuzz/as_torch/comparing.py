@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import operator
 import warnings
-from dataclasses import dataclass, field
+from collections.abc import Iterable
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -14,6 +15,7 @@ import dispatchkit as dk
 import dispatchkit.as_torch as spelled
 
 from .calls import Call, arrays_in, built, mapped
+from .faults import has_two_faults
 from .transformations import transformed
 
 __all__ = ["SORTS", "Difference", "compare"]
@@ -75,11 +77,13 @@ class Difference:
     call : which
     sort : one of `SORTS`
     text : what was found
+    proved : whether the call has two faults that both libraries refuse, each alone
     """
 
     call: Call
     sort: str
     text: str
+    proved: bool = False
 
 
 @dataclass
@@ -172,7 +176,31 @@ def leaves(value: Any) -> list[Any]:
     return [value]
 
 
-def compare(call: Call) -> Difference | str:
+def errors_of(call: Call) -> tuple[BaseException | None, BaseException | None, bool]:
+    """Return the errors of a call here and in PyTorch, and whether both refuse it, with errors of one class."""
+    with warnings.catch_warnings(), np.errstate(all="ignore"):
+        warnings.simplefilter("ignore")
+        theirs, ours = outcome_of(call, torch), outcome_of(call, SPELLED)
+    if ours.error is None or theirs.error is None:
+        return ours.error, theirs.error, False
+    return ours.error, theirs.error, compared_errors(call, ours, theirs) == "refused by both"
+
+
+def compare(call: Call, good: Iterable[Call] = ()) -> Difference | str:
+    """Make a call of both libraries, and return in what they differ, or a word for what came of it.
+
+    Parameters
+    ----------
+    call : which
+    good : calls of the same function that agree, whose arguments may stand for those that are at fault
+    """
+    found = compare_once(call)
+    if isinstance(found, Difference) and found.sort == "class of error":
+        return replace(found, proved=has_two_faults(call, good, errors_of))
+    return found
+
+
+def compare_once(call: Call) -> Difference | str:
     """Make a call of both libraries, and return in what they differ, or a word for what came of it."""
     with warnings.catch_warnings(), np.errstate(all="ignore"):
         warnings.simplefilter("ignore")
@@ -274,7 +302,7 @@ def compared_part(call: Call, x: Any, y: Any) -> Difference | None:
     if tuple(x.shape) != tuple(y.shape):
         return Difference(call, "shape", f"{tuple(x.shape)} for {tuple(y.shape)}")
     if str(x.dtype) != str(y.dtype):
-        return Difference(call, "dtype", f"{x.dtype} for {y.dtype}")
+        return Difference(call, "dtype", f"{x.dtype} for {y.dtype}".replace("torch.", ""))
     if is_drawn(call) or call.path in FACTORS:
         return None
     return compared_values(call, "value", plain(x), plain(y))

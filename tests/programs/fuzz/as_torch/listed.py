@@ -30,6 +30,7 @@ class Entry:
     forms : how the function is spelled; any where it is empty
     dtypes : of which an argument must have one; any where it is empty
     empty : whether an argument must have no elements
+    proved : whether a call must have two faults that both libraries refuse, each alone
     """
 
     sorts: tuple[str, ...]
@@ -39,9 +40,12 @@ class Entry:
     forms: tuple[str, ...] = ()
     dtypes: tuple[str, ...] = ()
     empty: bool = False
+    proved: bool = False
 
     def covers(self, found: Difference) -> bool:
         """Return whether the entry is about a difference."""
+        if self.proved and not found.proved:
+            return False
         if found.sort not in self.sorts or (self.forms and found.call.form not in self.forms):
             return False
         if self.dtypes and dtypes_of(found.call).isdisjoint(self.dtypes):
@@ -68,8 +72,9 @@ def _entry(
     forms: Sequence[str] = (),
     dtypes: Sequence[str] = (),
     empty: bool = False,
+    proved: bool = False,
 ) -> Entry:
-    return Entry(tuple(sorts), tuple(paths), reason, tuple(texts), tuple(forms), tuple(dtypes), empty)
+    return Entry(tuple(sorts), tuple(paths), reason, tuple(texts), tuple(forms), tuple(dtypes), empty, proved)
 
 
 def dtypes_of(call: Call) -> set[str]:

@@ -165,7 +165,7 @@ def send_all(sender: Any, drawing: Drawing, begun: Any, end: float) -> None:
         call = drawing.draw_sorted(rng)
         if call is not None:
             torch.manual_seed(0)
-            sender.send(compare(call))
+            sender.send(compare(call, drawing.samples.of(call.path)))
         begun.value += 1
 
 

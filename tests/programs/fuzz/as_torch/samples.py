@@ -6,6 +6,7 @@ import itertools
 import random
 import types
 import warnings
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
@@ -83,6 +84,16 @@ class Samples:
             if isinstance(call.args[0], Array):
                 call = call.changed(form=form)
         return call
+
+    def of(self, path: str) -> Iterator[Call]:
+        """Yield samples of a function, of several dtypes and a few of each."""
+        for number, op in enumerate(self.ops):
+            for dtype in ("float64", "int64", "bool", "complex128"):
+                if op.name == path:
+                    key = number, dtype
+                    if key not in self.known:
+                        self.known[key] = self.samples_of(op, getattr(torch, dtype))
+                    yield from self.known[key][:6]
 
     @staticmethod
     def samples_of(op: Any, dtype: torch.dtype) -> list[Call]:

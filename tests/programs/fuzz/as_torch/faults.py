@@ -1,0 +1,121 @@
+"""Whether a call that both libraries refuse for different reasons has two faults, each of which both refuse alone."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator
+from typing import Any
+
+import numpy as np
+
+from .calls import Array, Call, arrays_in
+
+__all__ = ["has_two_faults", "repaired"]
+
+# Of which one is right in most places.
+COMMON = (None, 0, 1, -1, 2, 1.0, True, False, (), (0,), (1,), "mean")
+KINDS = ("float64", "int64", "bool", "complex128", "float32")
+
+
+def repaired(call: Call, good: Iterable[Call]) -> Iterator[Call]:
+    """Yield calls of which one argument is another one, or is left out.
+
+    Parameters
+    ----------
+    call : a call with faults
+    good : calls of the same function that have none; their arguments are tried first
+    """
+    good = list(good)
+    for place in (*range(len(call.args)), *call.kwargs):
+        old = value_at(call, place)
+        values = [value_at(each, place) for each in good if holds(each, place)]
+        for value in (*values, *others_for(call, old)):
+            if value is not old:
+                yield with_value(call, place, value)
+    for name in call.kwargs:
+        yield call.changed(kwargs={key: value for key, value in call.kwargs.items() if key != name})
+    if call.form in ("function", "method", "in place") and len(call.args) > 1:
+        yield call.changed(args=call.args[:-1])
+
+
+def holds(call: Call, place: int | str) -> bool:
+    """Return whether a call has an argument in a place, or of a name."""
+    return place in call.kwargs if isinstance(place, str) else place < len(call.args)
+
+
+def value_at(call: Call, place: int | str) -> Any:
+    """Return the argument in a place, or of a name."""
+    return call.kwargs[place] if isinstance(place, str) else call.args[place]
+
+
+def with_value(call: Call, place: int | str, value: Any) -> Call:
+    """Return a call with another argument in a place, or of a name."""
+    if isinstance(place, str):
+        return call.changed(kwargs={**call.kwargs, place: value})
+    return call.changed(args=(*call.args[:place], value, *call.args[place + 1 :]))
+
+
+def others_for(call: Call, value: Any) -> Iterator[Any]:
+    """Yield what may stand for an argument: other dtypes and shapes for an array, and plain values."""
+    if isinstance(value, Array):
+        yield from other_arrays(value, arrays_in((call.args, call.kwargs)))
+    elif type(value) in (tuple, list):
+        for number, member in enumerate(value):
+            yield type(value)((*value[:number], *value[number + 1 :]))
+            if isinstance(member, Array):
+                for array in other_arrays(member, arrays_in(value)):
+                    yield type(value)((*value[:number], array, *value[number + 1 :]))
+            else:
+                yield type(value)((*value[:number], 0, *value[number + 1 :]))
+        yield from arrays_in(value)
+    if call.form not in ("item", "set item"):
+        yield from COMMON
+    else:
+        yield from (0, (), slice(None))
+
+
+def other_arrays(value: Array, arrays: list[Array]) -> Iterator[Array]:
+    """Yield an array without a gradient, in other dtypes, and in the shapes of others."""
+    if value.gradient or value.layout != "plain":
+        yield Array(value.data, "plain")
+    for kind in dict.fromkeys((*(array.data.dtype.name for array in arrays), *KINDS)):
+        if kind != value.data.dtype.name:
+            with np.errstate(all="ignore"):
+                yield Array(np.ones_like(value.data, dtype=kind), value.layout)
+    shapes = [array.shape for array in arrays]
+    for shape in dict.fromkeys((*shapes, (1,), (), (1, 1), (2, 2), (1, 1, 1), (1, 1, 1, 1), value.shape[:-1])):
+        if shape != value.shape:
+            yield Array(np.ones(shape, value.data.dtype), "plain", value.gradient)
+
+
+def same_fault(one: BaseException | None, other: BaseException | None) -> bool:
+    """Return whether two errors say the same but for numbers."""
+    return type(one) is type(other) and words(one) == words(other)
+
+
+def words(error: BaseException | None) -> str:
+    """Return what an error says, without numbers and what stands in brackets."""
+    first = str(error).strip().partition("\n")[0]
+    return re.sub(r"[\d\W]+", " ", re.sub(r"\[.*?\]|\(.*?\)", " ", first))[:80]
+
+
+def has_two_faults(call: Call, good: Iterable[Call], errors_of: Any) -> bool:
+    """Return whether each of the two errors of a call remains, in both libraries, where the other fault is mended.
+
+    Parameters
+    ----------
+    call : which the libraries refuse with errors of different classes
+    good : calls of the same function that agree
+    errors_of : gives the errors of a call here and in PyTorch, and whether they are of one class
+    """
+    ours, theirs, _ = errors_of(call)
+    ours_alone = theirs_alone = False
+    for other in repaired(call, good):
+        here, there, alike = errors_of(other)
+        if not alike:
+            continue
+        ours_alone |= same_fault(here, ours) and not same_fault(there, theirs)
+        theirs_alone |= same_fault(there, theirs) and not same_fault(here, ours)
+        if ours_alone and theirs_alone:
+            return True
+    return False
