@@ -124,8 +124,8 @@ def histogramdd(input, bins, range=None, weight=None, density=False):
         range = [*zip(range[::2], range[1::2], strict=True)]
     if weight is not None:
         weight = np.asarray(weight.detach()).reshape(-1)
-    counts, edges = np.histogramdd(samples, edges, range, density, weight)
-    return xp.asarray(counts, dtype=input.dtype), tuple(xp.asarray(edge, dtype=input.dtype) for edge in edges)
+    counts, used = np.histogramdd(samples, edges, range, density, weight)
+    return xp.asarray(counts, dtype=input.dtype), tuple(xp.asarray(edge, dtype=input.dtype) for edge in used)
 
 
 ALONE.update(written_functions(globals()))

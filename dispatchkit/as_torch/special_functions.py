@@ -147,9 +147,12 @@ OPERATIONS: dict[str, Any] = {
 OPERATIONS["special.xlog1py"].def_partial("x1")(lambda xp, x1, x2: xp.log1p(x2))
 
 
+AIRY: Any = SimpleNamespace(__name__="airy")
+
+
 def _airy(xp: Any, x: Any, place: int) -> Any:
     """Return one of the results of SciPy's Airy function: Ai is the first, its derivative the second."""
-    values = compute(numpy_namespace, SimpleNamespace(__name__="airy"), np.asarray(x))[place]
+    values = compute(numpy_namespace, AIRY, np.asarray(x))[place]
     if xp.isdtype(x.dtype, "real floating"):
         return xp.astype(xp.asarray(values), x.dtype)  # SciPy computes in float64 alone
     return xp.asarray(values)

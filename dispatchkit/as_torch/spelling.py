@@ -16,15 +16,12 @@ import numpy as np
 
 from dispatchkit import autograd, data, fft, func, linalg, nn, optim, random, special
 from dispatchkit.as_torch import (  # noqa: F401  # they enter functions
-    attention,
     factors,
     formulas,
     functional,
     further_functions,
-    further_networks,
     indefinite,
     integers,
-    native,
     networks,
     places,
     ranges,
@@ -50,6 +47,7 @@ from dispatchkit.as_torch.calling.quick import quick
 from dispatchkit.as_torch.calling.raised import as_raised_by_pytorch, raising_as_it_is, raising_as_pytorch
 from dispatchkit.as_torch.functional import checkpoint, inference_mode
 from dispatchkit.as_torch.masking import masked_functions
+from dispatchkit.as_torch.network_functions import attention, grids, native  # noqa: F401
 from dispatchkit.as_torch.operators import converting, give_operators, in_place, spreading, where_asked
 from dispatchkit.as_torch.shared import copying, in_dtype_of, in_shape
 from dispatchkit.as_torch.special_functions import OPERATIONS

@@ -116,11 +116,11 @@ def test_points_are_counted_in_the_cells_of_a_grid() -> None:
     for one, other in zip(edges, there, strict=True):
         same(one, other)
     bins = [torch.tensor([-2.0, 0.0, 2.0]), torch.tensor([-1.0, 1.0]), torch.tensor([-3.0, 3.0])]
-    y = torch.histogramdd(points, bins, weight=weight, density=True)
+    y: Any = torch.histogramdd(points, bins, weight=weight, density=True)
     lists = [one.tolist() for one in bins]
     same(y.hist, np.histogramdd(points.numpy(), lists, density=True, weights=weight.numpy())[0])
     assert [len(edge) for edge in y.bin_edges] == [3, 2, 2]
-    shown = torch.histogramdd(points, [2, 1, 1], range=[-2.0, 2.0, -3.0, 3.0, -3.0, 3.0])
+    shown: Any = torch.histogramdd(points, [2, 1, 1], range=[-2.0, 2.0, -3.0, 3.0, -3.0, 3.0])
     assert shown.bin_edges[0].tolist() == [-2.0, 0.0, 2.0]
 
 

@@ -46,7 +46,8 @@ def test_entries_say_why_and_about_what() -> None:
 def test_an_entry_about_two_faults_covers_calls_that_were_shown_to_have_them(proved: bool) -> None:
     entry = Entry(("class of error",), ("*",), "why", proved=True)
     call = Call("matmul", "function", (Array(np.zeros(2)),))
-    assert entry.covers(Found(call, "class of error", "TypeError: x | IndexError: y", proved)) is proved
+    found: Any = Found(call, "class of error", "TypeError: x | IndexError: y", proved)
+    assert entry.covers(found) is proved
 
 
 def errors_of(call: Call, *, looks_at_axes: bool = True) -> tuple[Any, Any, bool]:
@@ -56,7 +57,7 @@ def errors_of(call: Call, *, looks_at_axes: bool = True) -> tuple[Any, Any, bool
         return None, None, False
     dtype_fault = TypeError(f"no {array.data.dtype}") if array.data.dtype.kind == "b" else None
     axis_fault = IndexError(f"no axis {axis}") if axis != 0 else None
-    ours = dtype_fault
+    ours: Exception | None = dtype_fault
     if looks_at_axes and ours is None:
         ours = axis_fault
     theirs = axis_fault or dtype_fault

@@ -5,7 +5,7 @@ What a norm gives back besides its result has a gradient of the group norm alone
 
 from __future__ import annotations
 
-from dispatchkit.as_torch.further_networks import grid_sample
+from dispatchkit.as_torch.network_functions.grids import grid_sample
 from dispatchkit.as_torch.networks import batch_norm
 from dispatchkit.as_torch.shared import written_functions
 from dispatchkit.as_torch.table import ALONE
