@@ -11,7 +11,6 @@ from typing import Any
 import numpy as np
 
 from dispatchkit import fft, func, linalg, ops, random
-from dispatchkit.backends.numpy import DOUBLE
 from dispatchkit.declare.wrapping import holds, wrap_array
 from dispatchkit.ops.creation.dtypes import get_default_dtype
 from dispatchkit.protocol.fallbacks import fallback
@@ -31,6 +30,7 @@ from dispatchkit.types.levels import MOVING, Wrapper, arguments, is_simple_key, 
 from dispatchkit.types.plotting import Drawn, drawn
 from dispatchkit.types.rules import array_of, implements_each, is_plain
 from dispatchkit.types.uncertain_sources import (
+    DOUBLE,
     Sources,
     add_up,
     align_sources,

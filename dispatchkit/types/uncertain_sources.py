@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from dispatchkit import func, ops
-from dispatchkit.backends.numpy import DOUBLE, numpy_namespace
+from dispatchkit.backends.numpy import numpy_namespace
 from dispatchkit.declare.wrapping import holds, wrap_array
 from dispatchkit.errors import TransformError
 from dispatchkit.tensor import Tensor
@@ -19,6 +19,7 @@ from dispatchkit.types.levels import list_parts
 from dispatchkit.types.rules import is_plain
 
 Part = tuple[Any, Any]
+DOUBLE = np.dtype(np.float64)
 # Slope, sources and factor.
 Moving = tuple[Any, "Sources", Any]
 # Sources that an element keeps for itself, at most; the time to add grows with the square.
