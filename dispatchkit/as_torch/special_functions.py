@@ -152,7 +152,7 @@ AIRY: Any = SimpleNamespace(__name__="airy")
 
 def _airy(xp: Any, x: Any, place: int) -> Any:
     """Return one of the results of SciPy's Airy function: Ai is the first, its derivative the second."""
-    values = compute(numpy_namespace, AIRY, np.asarray(x))[place]
+    values = compute(numpy_namespace, AIRY, np.asarray(x, dtype=np.float64))[place]
     if xp.isdtype(x.dtype, "real floating"):
         return xp.astype(xp.asarray(values), x.dtype)  # SciPy computes in float64 alone
     return xp.asarray(values)

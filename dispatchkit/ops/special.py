@@ -21,6 +21,8 @@ from dispatchkit.ops.shared import Named, integer
 
 __all__ = ["digamma", "erf", "erfc", "erfinv", "expit", "gammaln", "logit", "ndtr", "polygamma", "xlogy"]
 
+HALF = np.dtype(np.float16)
+
 
 def compute(xp: Namespace, op: Named, *args: Any) -> Any:
     """Return a special function of arrays.
@@ -40,7 +42,7 @@ def compute(xp: Namespace, op: Named, *args: Any) -> Any:
         if holds_complex(arg):
             raise TypeError(f"{op.__name__}: takes real numbers, found complex ones: {getattr(arg, 'dtype', arg)}")
     if xp is numpy_namespace:
-        return in_half_precision(args, _scipy_function(op.__name__)(*args))
+        return _in_half_precision(args, _scipy_function(op.__name__)(*args))
     if hasattr(xp, "special"):
         return getattr(xp.special, op.__name__)(*args)
     if xp.__name__ == "jax.numpy" and (function := _jax_function(op.__name__)) is not None:
@@ -49,9 +51,9 @@ def compute(xp: Namespace, op: Named, *args: Any) -> Any:
     return xp.asarray(_scipy_function(op.__name__)(*numbers))
 
 
-def in_half_precision(args: tuple[Any, ...], y: Any) -> Any:
+def _in_half_precision(args: tuple[Any, ...], y: Any) -> Any:
     """Return what SciPy gives, which has no functions in half precision, in the dtype that NumPy's functions give."""
-    if any(getattr(arg, "dtype", None) == np.float16 for arg in args):
+    if any(getattr(arg, "dtype", None) is HALF for arg in args):
         return y.astype(np.result_type(*args), copy=False)
     return y
 

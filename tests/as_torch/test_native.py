@@ -188,5 +188,6 @@ def test_the_airy_function_is_scipys_and_has_two_derivatives() -> None:
     same(torch.special.airy_ai(x), special.airy(x.detach().numpy())[0])
     assert torch.special.airy_ai(x.float()).dtype == torch.float32
     assert torch.special.airy_ai(torch.tensor(1)).dtype == torch.float64
+    assert torch.special.airy_ai(x.half()).dtype == torch.float16
     assert gradcheck(torch.special.airy_ai, (x,))
     assert gradgradcheck(torch.special.airy_ai, (x,))

@@ -121,8 +121,8 @@ class FunctionCaller:
         self.results = table.RESULTS.get(path, self.signatures.results)
         # Whether the kinds of arguments decide what is looked at.
         checked = self.check is not None and path not in table.CHECKED_BY_TYPES
-        each_time = path in BROADCASTING or path in EACH_TIME
-        self.is_planned = not (self.fresh or checked or each_time or self.is_read_only)
+        self.is_planned = not (self.fresh or checked or path in BROADCASTING or self.is_read_only)
+        self.each_time = EACH_TIME.get(path, [])
         along = self.defaults.get(self.lifting or "")
         # Whether nothing is to be looked at but the kind of elements, where there are tensors alone.
         self.looks = list(self.looks_at())
@@ -249,7 +249,9 @@ class FunctionCaller:
         if key is not None and self.may_plan(given):
             after = list(given.values())
             if len(after) == len(before) and all(map(operator.is_, after, before)):
-                self.plans[key] = plan_of(self.path, self.names, self.targets, self.by_place, args, kwargs)
+                self.plans[key] = plan_of(
+                    self.path, self.names, self.targets, self.by_place, args, kwargs, self.each_time
+                )
         return self.finished(y)
 
     def may_plan(self, given: dict[str, Any]) -> bool:
@@ -283,7 +285,7 @@ class FunctionCaller:
             yield functools.partial(check_ranks, self.path, ranks)
         if self.axes:
             yield self.look_at_axes
-        yield from EACH_TIME.get(self.path, ())
+        yield from self.each_time
         if self.path in UNIFORM:
             yield functools.partial(check_dtypes, self.path)
         if not FACTORS.isdisjoint(self.targets):

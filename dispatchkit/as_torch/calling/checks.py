@@ -410,6 +410,8 @@ def single_bound(given: Given) -> None:
 @look_each_time_of("lerp")
 def real_weights(given: Given) -> None:
     weight: Any = given.get("weight")
+    if type(weight) is float:
+        return
     if is_array(weight) and not weight.ndim and kind_of(weight) != "c":
         given["weight"] = xp.astype(weight, given["input"].dtype, copy=False)
     if isinstance(weight, complex) and weight.imag and kind_of(given["input"]) != "c":
@@ -498,7 +500,7 @@ def imaginary(given: Given) -> None:
         raise RuntimeError("imag is not implemented for tensors with non-complex dtypes.")
 
 
-@look_of("nn.functional.triplet_margin_loss")
+@look_each_time_of("nn.functional.triplet_margin_loss")
 def width_of_margin(given: Given) -> None:
     if given.get("margin", 1.0) <= 0:
         raise ValueError(f"margin must be greater than 0, got {given['margin']}")

@@ -61,11 +61,14 @@ def _name(x: Any) -> str:
 
 @look_each_time_of("linalg.vector_norm", "norm")
 def elements_of_extreme(given: Given) -> None:
+    order = given.get("ord", given.get("p"))
+    if not is_extreme(order):
+        return
     x: Any = given.get("x", given.get("input"))
     lengths, axes = x.shape, given.get("dim")
     if x.ndim and axes not in (None, ()):
         lengths = tuple(x.shape[axis] for axis in np.atleast_1d(axes))
-    check_extreme(given.get("ord", given.get("p")), lengths)
+    check_extreme(order, lengths)
 
 
 @look_each_time_of("linalg.norm")
@@ -77,6 +80,8 @@ def elements_of_extreme_in_vectors(given: Given) -> None:
 
 @look_each_time_of("nn.functional.pairwise_distance", "nn.functional.triplet_margin_loss", "dist")
 def elements_of_extreme_distance(given: Given) -> None:
+    if not is_extreme(given.get("p")):
+        return
     shapes = [x.shape for x in given.values() if is_array(x)]
     lengths = np.broadcast_shapes(*shapes) or (1,)
     if "other" not in given:
@@ -91,6 +96,11 @@ def elements_of_extreme_part(given: Given) -> None:
         check_extreme(given["p"], tuple(length for place, length in enumerate(x.shape) if place != axis % x.ndim))
 
 
+def is_extreme(order: Any) -> bool:
+    """Return whether a norm is the largest element, the smallest one or a root of inverses."""
+    return isinstance(order, (int, float)) and (order < 0 or order == math.inf)
+
+
 def check_extreme(order: Any, lengths: tuple[int, ...]) -> None:
     """Raise for a norm of no elements that is the largest one, the smallest one or a root of inverses.
 
@@ -98,7 +108,7 @@ def check_extreme(order: Any, lengths: tuple[int, ...]) -> None:
     ------
     RuntimeError : in PyTorch's words
     """
-    if isinstance(order, (int, float)) and (order < 0 or order == math.inf) and 0 in lengths:
+    if is_extreme(order) and 0 in lengths:
         raise RuntimeError(
             f"linalg.vector_norm cannot compute the {order} norm on an empty tensor because the operation does not "
             f"have an identity"
@@ -113,7 +123,7 @@ def shape_of_summand(given: Given) -> None:
 def _look_at_summand(name: str, first: str, second: str) -> None:
     @look_each_time_of(name)
     def shape_beside_product(given: Given) -> None:
-        lengths, others = given[first].shape, given[second].shape
+        lengths, others = tuple(given[first].shape), tuple(given[second].shape)
         shape = (*lengths[:-1], *others[-1:])
         if name == "addmv":
             shape = lengths[:-1]
@@ -122,7 +132,7 @@ def _look_at_summand(name: str, first: str, second: str) -> None:
         if name == "addmv" and not given["input"].ndim and lengths[-1] != others[0]:
             raise np.exceptions.AxisError("Dimension specified as 0 but tensor has no dimensions")
         if lengths[-1] == others[-min(len(others), 2)]:
-            expect_shape(given, tuple(shape))
+            expect_shape(given, shape)
 
 
 for _product, _factors in {
@@ -141,7 +151,8 @@ def expect_shape(given: Given, shape: tuple[int, ...]) -> None:
     ------
     RuntimeError : naming both shapes
     """
-    if tuple(np.broadcast_shapes(given["input"].shape, shape)) != shape:
+    own = tuple(given["input"].shape)
+    if own != shape and tuple(np.broadcast_shapes(own, shape)) != shape:
         raise RuntimeError(f"The expanded size {[*shape]} does not match the shape {[*given['input'].shape]} of input")
 
 
@@ -176,7 +187,7 @@ def order_of_distance(given: Given) -> None:
         raise RuntimeError("linalg.vector_norm: Expected a non-complex scalar as the order of norm.")
 
 
-@look_of("linalg.householder_product", "orgqr")
+@look_each_time_of("linalg.householder_product", "orgqr")
 def reflections(given: Given) -> None:
     x: Any = next(iter(given.values()))
     tau: Any = given.get("tau", given.get("input2"))
@@ -261,7 +272,7 @@ def range_of_pivots(given: Given) -> None:
         )
 
 
-@look_of("linalg.ldl_solve")
+@look_each_time_of("linalg.ldl_solve")
 def parts_of_indefinite_factors(given: Given) -> None:
     LD: Any = given["LD"]
     pivots: Any = given["pivots"]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from functools import cache
 from typing import Any
 
 import numpy as np
@@ -18,7 +19,9 @@ from dispatchkit.declare.namespace import tensor_namespace as xp
 F = "nn.functional."
 
 
-NAMES_OF_NUMBERS = ("min_val", "max_val", "lambd", "negative_slope", "alpha", "beta", "threshold", "value", "weight")
+NAMES_OF_NUMBERS = frozenset(
+    {"min_val", "max_val", "lambd", "negative_slope", "alpha", "beta", "threshold", "value", "weight"}
+)
 
 
 @look_each_time_of(
@@ -26,25 +29,38 @@ NAMES_OF_NUMBERS = ("min_val", "max_val", "lambd", "negative_slope", "alpha", "b
     *("constant_pad_nd", "index_fill", "addmm", "addmv", "addbmm", "baddbmm", "addr", "lerp"),
 )
 def numbers_that_fit(given: Given) -> None:
-    x = given["input"]
-    if set(np.atleast_1d(given.get("pad", 1))) <= {0}:
-        return
-    for name in NAMES_OF_NUMBERS:
-        number: Any = given.get(name)
-        if is_array(number) and "threshold" in given and not number.ndim and not number.is_tracer:
+    x: Any = given["input"]
+    if "pad" in given and not np.any(given["pad"]):
+        return  # no number is written
+    for name, number in [*given.items()]:
+        if name not in NAMES_OF_NUMBERS:
+            continue
+        if "threshold" in given and is_array(number) and not number.ndim and not number.is_tracer:
             number = given[name] = number.item()  # which has no derivative by it
         if isinstance(number, (int, float)):
             expect_number(x, number)
-        if kind_of(x) in "iu" and name in ("threshold", "value") and isinstance(number, (int, float)):
-            given[name] = in_dtype_of(x, int(number))
+            if name in ("threshold", "value") and kind_of(x) in "iu":
+                given[name] = in_dtype_of(x, int(number))
 
 
 @look_each_time_of("clamp", "clip", "clamp_min", "clamp_max", "histc")
 def bounds_that_fit(given: Given) -> None:
     for name in ("min", "max"):
         bound: Any = given.get(name)
-        if kind_of(given["input"]) == "f" and isinstance(bound, float):
+        if isinstance(bound, float) and kind_of(given["input"]) == "f":
             expect_number(given["input"], bound)
+
+
+@cache
+def _range_of(dtype: Any) -> tuple[str, Any, Any]:
+    """Return the kind of a dtype, and the least and the largest number that it holds."""
+    plain = numpy_dtype(dtype)
+    if plain.kind in "fc":
+        most = float(np.finfo(plain).max)
+        return plain.kind, -most, most
+    if plain.kind in "iu":
+        return plain.kind, int(np.iinfo(plain).min), int(np.iinfo(plain).max)
+    return plain.kind, -math.inf, math.inf
 
 
 def expect_number(x: Any, number: float) -> None:
@@ -54,15 +70,12 @@ def expect_number(x: Any, number: float) -> None:
     ------
     RuntimeError : in PyTorch's words
     """
-    dtype = numpy_dtype(x.dtype)
-    fits = True
-    if dtype.kind in "fc":
-        fits = not float(np.finfo(dtype).max) < abs(number) < math.inf
-    elif dtype.kind in "iu":
-        least, most = np.iinfo(dtype).min, np.iinfo(dtype).max
-        if isinstance(number, int) and not least:
-            least = -int(most)  # of unsigned integers those counted from the end
-        fits = least <= number <= most
+    kind, least, most = _range_of(x.dtype)
+    if kind == "u" and isinstance(number, int):
+        least = -most  # of unsigned integers those counted from the end
+    fits = least <= number <= most
+    if kind in "fc" and not math.isfinite(number):
+        fits = True
     if not fits:
         raise RuntimeError(f"value cannot be converted to type {dtype_name(x)} without overflow")
 
@@ -260,7 +273,7 @@ def axes_of_shares(given: Given) -> None:
         raise np.exceptions.AxisError("Dimension out of range (expected to be in range of [-1, 0], but got 1)")
 
 
-@look_of(*(f"{F}{name}" for name in ("nll_loss", "cross_entropy")))
+@look_each_time_of(*(f"{F}{name}" for name in ("nll_loss", "cross_entropy")))
 def sizes_of_batches(given: Given) -> None:
     x, target = given["input"], given["target"]
     if not (is_array(x) and is_array(target)):
@@ -281,7 +294,7 @@ def dtype_of_class_weights(given: Given) -> None:
         raise RuntimeError(f"expected scalar type {dtype_name(x)} but found {dtype_name(weight)}")
 
 
-@look_of(f"{F}binary_cross_entropy", f"{F}binary_cross_entropy_with_logits")
+@look_each_time_of(f"{F}binary_cross_entropy", f"{F}binary_cross_entropy_with_logits")
 def shape_of_target(given: Given) -> None:
     x, target = given["input"], given["target"]
     if is_array(x) and is_array(target) and x.shape != target.shape:
@@ -504,7 +517,7 @@ for _axes in (1, 2, 3):
     _look_at_unpooling(_axes)
 
 
-@look_of(f"{F}pad", "constant_pad_nd")
+@look_each_time_of(f"{F}pad", "constant_pad_nd")
 def widths_of_padding(given: Given) -> None:
     x, widths, word = given["input"], given["pad"], given.get("mode", "constant")
     if not isinstance(widths, tuple):
@@ -617,7 +630,7 @@ def axes_of_norms(given: Given) -> None:
         raise TypeError(f"argument 'normalized_shape' (position 2) must be tuple of ints, not {type(shape).__name__}")
 
 
-@look_of(f"{F}rms_norm")
+@look_each_time_of(f"{F}rms_norm")
 def least_axes_of_norms(given: Given) -> None:
     x, shape = given["input"], given["normalized_shape"]
     if x.ndim < len(shape):

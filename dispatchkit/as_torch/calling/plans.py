@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import operator
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -11,6 +12,8 @@ from dispatchkit.as_torch.calling.arguments import arguments_by_name
 from dispatchkit.graph.storage import Storage
 
 __all__ = ["Plan", "key_of", "plan_of"]
+
+Look = Callable[[dict[str, Any]], Any]
 
 # What has part in a key by its value; all else that a key knows may vary from call to call.
 CONSTANTS = frozenset({bool, int, str, type(None)})
@@ -62,22 +65,39 @@ class _Varying:
         self.place = place
 
 
+class OtherArgumentsError(Exception):
+    """What looks at a call puts another argument in the place of one."""
+
+
 class Plan:
     """How a call is carried out.
 
     Parameters
     ----------
     first, arguments : what is passed by position and by name; sources stand for what varies
+    given : the arguments by PyTorch's names, likewise
+    looks : what looks at the shapes and numbers of each call
     """
 
-    def __init__(self, first: Sequence[Any], arguments: Mapping[str, Any]) -> None:
+    def __init__(
+        self, first: Sequence[Any], arguments: Mapping[str, Any], given: Mapping[str, Any], looks: Sequence[Look]
+    ) -> None:
+        self.given = [(name, x.place if isinstance(x, _Varying) else None, x) for name, x in given.items()]
+        self.looks = looks
         self.first = list(first)
         self.arguments = dict(arguments)
         self.places = [(place, x.place) for place, x in enumerate(first) if isinstance(x, _Varying)]
         self.names = [(name, x.place) for name, x in arguments.items() if isinstance(x, _Varying)]
 
     def carried_out(self, function: Any, args: Sequence[Any], kwargs: Mapping[str, Any]) -> Any:
-        """Return the result of a call of the key that the plan is for."""
+        """Return the result of a call of the key that the plan is for.
+
+        Raises
+        ------
+        OtherArgumentsError : where an argument is to be another one, which the plan does not know
+        """
+        if self.looks:
+            self.look(args, kwargs)
         first, arguments = self.first, self.arguments
         if self.places:
             first = first.copy()
@@ -88,6 +108,19 @@ class Plan:
             for name, source in self.names:
                 arguments[name] = _taken(source, args, kwargs)
         return function(*first, **arguments)
+
+    def look(self, args: Sequence[Any], kwargs: Mapping[str, Any]) -> None:
+        """Have the shapes and numbers of a call looked at."""
+        given = {}
+        for name, source, value in self.given:
+            if source is not None:
+                value = _taken(source, args, kwargs)
+            given[name] = value
+        before = list(given.values())
+        for look in self.looks:
+            look(given)
+        if len(given) != len(before) or not all(map(operator.is_, given.values(), before)):
+            raise OtherArgumentsError
 
 
 def _taken(source: Any, args: Sequence[Any], kwargs: Mapping[str, Any]) -> Any:
@@ -107,6 +140,7 @@ def plan_of(
     by_place: Sequence[str],
     args: Sequence[Any],
     kwargs: Mapping[str, Any],
+    looks: Sequence[Look],
 ) -> Plan:
     """Return the plan of a call, whose arguments are passed on as they are.
 
@@ -114,10 +148,11 @@ def plan_of(
     ----------
     path, names, targets, by_place : as of a `FunctionCaller`
     args, kwargs : of the call
+    looks : what looks at the shapes and numbers of each call
     """
     marked = tuple([_Varying(place) if _varies(value) else value for place, value in enumerate(args)])
     named = {name: _Varying(name) if _varies(value) else value for name, value in kwargs.items()}
     given = arguments_by_name(path, names, targets, marked, named)
     arguments = {targets.get(name, name): value for name, value in given.items()}
     first = [arguments.pop(parameter) for parameter in by_place if parameter in arguments]
-    return Plan(first, arguments)
+    return Plan(first, arguments, given, looks)

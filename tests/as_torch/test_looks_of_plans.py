@@ -1,0 +1,81 @@
+"""A call of a known kind is carried out by its plan, which looks at shapes and numbers each time, and at no more."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+import dispatchkit.as_torch as torch
+from dispatchkit.as_torch.calling.caller import FunctionCaller
+
+F = torch.nn.functional
+X, W = torch.arange(12.0).view(3, 4) / 10, torch.eye(4)
+PLACES = torch.tensor([0, 1, 2])
+
+# Calls of every day whose shapes or numbers are looked at.
+LOOKED_AT: dict[str, Callable[[float], Any]] = {
+    "leaky_relu": lambda number: F.leaky_relu(X, number),
+    "elu": lambda number: F.elu(X, number),
+    "softplus": lambda number: F.softplus(X, number),
+    "hardtanh": lambda number: F.hardtanh(X, -number, number),
+    "pad": lambda number: F.pad(X, (1, 1), value=number),
+    "clamp": lambda number: X.clamp(-number, number),
+    "lerp": lambda number: torch.lerp(X, X, number),
+    "addmm": lambda number: torch.addmm(X, X, W * number, alpha=number),
+    "baddbmm": lambda number: torch.baddbmm(X[None], X[None], W[None] * number),
+    "dist": lambda number: torch.dist(X, X * number),
+    "norm": lambda number: torch.norm(X * number),
+    "cross_entropy": lambda number: F.cross_entropy(X * number, PLACES),
+    "batch_norm": lambda number: F.batch_norm(X, torch.zeros(4), torch.ones(4), eps=number),
+    "rms_norm": lambda number: F.rms_norm(X * number, (4,)),
+    "embedding": lambda number: F.embedding(PLACES, X * number),
+    "cholesky": lambda number: torch.linalg.cholesky(W * number),
+}
+
+
+@pytest.mark.parametrize("name", LOOKED_AT)
+def test_a_second_call_is_carried_out_by_the_plan_of_the_first(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    call = LOOKED_AT[name]
+    call(0.5)
+
+    def answer(self: FunctionCaller, args: Any, kwargs: Any, key: Any) -> Any:
+        raise AssertionError(f"{self.path} was looked at as a whole")
+
+    expected = call(0.25).tolist()
+    monkeypatch.setattr(FunctionCaller, "answer", answer)
+    assert call(0.25).tolist() == expected
+
+
+HUGE = 1e300
+SINGLE, PIVOTS = X.float(), torch.tensor([1, 2, 3, 4]).int()
+# A call that is taken, and one of the same kind that is refused for its numbers or its shapes.
+PAIRS: list[tuple[Callable[[Any], Any], Any, Any, type[Exception], str]] = [
+    (lambda number: F.leaky_relu(SINGLE, number), 0.5, HUGE, RuntimeError, "cannot be converted to type"),
+    (lambda number: SINGLE.clamp(0.0, number), 0.5, HUGE, RuntimeError, "cannot be converted to type"),
+    (lambda x: torch.addmm(x, X, W), X, torch.ones(2, 4), RuntimeError, "mode|expanded size|broadcast|match"),
+    (lambda x: F.pad(x, (2, 2), mode="reflect"), X, X[:, :2], RuntimeError, "[Pp]adding"),
+    (lambda target: F.cross_entropy(X, target), PLACES, PLACES[:2], ValueError, "batch_size"),
+    (lambda y: F.binary_cross_entropy(X / 2, y), X / 2, X[:, :3], ValueError, "Target size"),
+    (lambda x: F.rms_norm(x, (4,)), X, X[:, :3], RuntimeError, "normalized_shape"),
+    (lambda m: F.triplet_margin_loss(X, X, X, margin=m), 0.5, -0.5, ValueError, "margin must be greater than 0"),
+    (lambda tau: torch.orgqr(W, tau), torch.ones(4), torch.ones(5), RuntimeError, "tau|householder"),
+    (lambda B: torch.linalg.ldl_solve(W, PIVOTS, B), X.mT, X, RuntimeError, "Incompatible matrix sizes"),
+]
+
+
+@pytest.mark.parametrize(("call", "good", "bad", "error", "text"), PAIRS)
+def test_what_the_next_call_gets_wrong_is_refused(call: Any, good: Any, bad: Any, error: Any, text: str) -> None:
+    call(good)
+    call(good)
+    with pytest.raises(error, match=text):
+        call(bad)
+
+
+def test_an_argument_that_a_look_replaces_is_replaced_in_each_call() -> None:
+    numbers = torch.tensor([1, 5, 9])
+    for value in (2.5, 3.5):
+        assert F.threshold(numbers, 4, value).tolist() == [int(value), 5, 9]
+    for weight in (0.5, 0.25):
+        assert torch.allclose(torch.lerp(X, X + 1, torch.tensor(weight)), X + weight)
