@@ -21,7 +21,7 @@ __array_api_version__ = "2025.12"
 
 import sys as _sys
 import typing as _typing
-from importlib import import_module as _import_module
+from functools import partial as _partial
 
 from dispatchkit import accelerator as _accelerator  # noqa: F401  # before the modules that it may take the place of
 from dispatchkit import errors as errors
@@ -30,7 +30,9 @@ from dispatchkit import random as random
 from dispatchkit import tensor as _tensor  # noqa: F401  # loaded before the function `tensor` takes its name
 from dispatchkit.backends.libraries import arrays_of as arrays_of
 from dispatchkit.declare.decorators import operation as operation
+from dispatchkit.declare.namespace import load_all_names as _load_all_names
 from dispatchkit.declare.namespace import make_home as _make_home
+from dispatchkit.declare.namespace import names_loaded_later as _names_loaded_later
 from dispatchkit.declare.namespace import publish as _publish
 from dispatchkit.declare.namespace import starred_names as _starred_names
 from dispatchkit.declare.typing import ArrayLike as ArrayLike
@@ -91,8 +93,8 @@ if _typing.TYPE_CHECKING:
     from dispatchkit.report import rules as rules
     from dispatchkit.report import show_config as show_config
     from dispatchkit.report import which as which
-    from dispatchkit.report.audit.audit import audit as audit
-    from dispatchkit.report.coverage.coverage import coverage as coverage
+    from dispatchkit.report.auditing.audit import audit as audit
+    from dispatchkit.report.covering.coverage import coverage as coverage
     from dispatchkit.saving import load as load
     from dispatchkit.saving import save as save
     from dispatchkit.testing import checked as checked
@@ -116,23 +118,8 @@ else:
         {"errors", "linalg", "random", *_starred_names(__name__), *_LATER} - {"report", "saving", "testing"}
     )
 
-    def _load_everything() -> None:
-        for name in [name for name in _LATER if name not in globals()]:
-            __getattr__(name)
-
-    tensor_protocol.journal.loaders.append(_load_everything)
-
-    def __getattr__(name: str) -> _typing.Any:
-        if name not in _LATER:
-            raise AttributeError(f"module 'dispatchkit' has no attribute {name!r}")
-        place = _LATER[name]
-        module = _import_module(f"dispatchkit.{place or name}")
-        if place is None:
-            value = globals()[name] = module
-        else:
-            value = globals()[name] = getattr(module, name)
-        _make_home(__name__, without=vars(errors)["__all__"])
-        return value
+    __getattr__ = _names_loaded_later(__name__, _LATER, without=vars(errors)["__all__"])
+    tensor_protocol.journal.loaders.append(_partial(_load_all_names, __name__, _LATER))
 
 
 _publish(_sys.modules[__name__])

@@ -108,6 +108,7 @@ with dk.densify(on="error"):
 LISTS = {
     "report": "import dispatchkit as dk; names = [row.namespace + '.' + row.function for row in dk.coverage(T).rows]",
     "testing": """
+from dispatchkit.testing import check_type  # which makes subjects
 from dispatchkit.testing.findings import Subject
 names = [operation.qualified_name for operation in Subject(T, [T()]).operations]
 """,

@@ -7,7 +7,7 @@ from calls `make_home`, so that files can move while names and pickles stay.
 from __future__ import annotations
 
 import sys
-from collections.abc import Collection, Mapping
+from collections.abc import Callable, Collection, Mapping
 from importlib import import_module
 from types import FunctionType, ModuleType
 from typing import Any
@@ -96,8 +96,55 @@ def starred_names(name: str) -> list[str]:
     name : of the module
     """
     held = vars(sys.modules[name])
-    helpers = ("make_home", "starred_names")
+    helpers = ("TYPE_CHECKING", "make_home", "names_loaded_later", "starred_names")
     return [key for key in held if key[0] != "_" and key not in helpers and not isinstance(held[key], ModuleType)]
+
+
+def names_loaded_later(
+    home: str, places: Mapping[str, str | None], without: Collection[str] = ()
+) -> Callable[[str], Any]:
+    """Return the ``__getattr__`` of a package whose names load when they are first asked for.
+
+    What its modules have brought by then is shown with them.
+
+    Parameters
+    ----------
+    home : name of the package
+    places : the module inside it that has a name, by the name; None for a name that is itself a module
+    without : names in its ``__all__`` that have another home
+    """
+
+    def get_later(name: str) -> Any:
+        if name not in places:
+            raise AttributeError(f"module {home!r} has no attribute {name!r}")
+        module = import_module(f"{home}.{places[name] or name}")
+        if places[name] is None:
+            value: Any = module
+        else:
+            value = getattr(module, name)
+        package = vars(sys.modules[home])
+        package[name] = value
+        for other, place in places.items():
+            loaded = sys.modules.get(f"{home}.{place}")
+            if loaded is not None and other in vars(loaded):
+                package.setdefault(other, vars(loaded)[other])
+        make_home(home, without)
+        return value
+
+    return get_later
+
+
+def load_all_names(home: str, places: Collection[str]) -> None:
+    """Load all names of a package that load later.
+
+    Parameters
+    ----------
+    home : name of the package
+    places : its names
+    """
+    package = sys.modules[home]
+    for name in places:
+        getattr(package, name)
 
 
 def defining_module(value: Any) -> str | None:

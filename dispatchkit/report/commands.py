@@ -17,9 +17,9 @@ from dispatchkit.progress import set_progress
 from dispatchkit.protocol.engine import DispatchProtocol, protocols_of
 from dispatchkit.protocol.instance import tensor_protocol
 from dispatchkit.protocol.naming import type_name
-from dispatchkit.report.audit.audit import audit
-from dispatchkit.report.audit.findings import KINDS
-from dispatchkit.report.coverage.coverage import Coverage, compare, coverage, read_baseline
+from dispatchkit.report.auditing.audit import audit
+from dispatchkit.report.auditing.findings import KINDS
+from dispatchkit.report.covering.coverage import Coverage, compare, coverage, read_baseline
 from dispatchkit.report.documents import Reported
 from dispatchkit.report.operations import import_named
 from dispatchkit.report.package_check import CHECKS, check_package, load_package

@@ -8,13 +8,13 @@ import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from html import escape
-from importlib.resources import files
 from pathlib import Path
 from shutil import get_terminal_size
 from textwrap import wrap
 from typing import Any, TypeAlias
 
 from dispatchkit.report.outcomes import OUTCOMES, Colours
+from dispatchkit.resources import read_text
 
 # By each name that an outcome has in records, audits and coverage.
 COLOURS: dict[str, Colours] = {
@@ -42,11 +42,6 @@ def breakable(name: str) -> str:
     'Scalar<wbr>Tensor'
     """
     return re.sub(r"(?<=[a-z0-9.])(?=[A-Z])", "<wbr>", escape(name))
-
-
-def resource(name: str, package: str = "dispatchkit.report") -> str:
-    """Return the text of a file of a package."""
-    return files(package).joinpath(name).read_text(encoding="utf-8")
 
 
 def style(scope: str, rules: str, names: Iterable[str] = COLOURS) -> str:
@@ -327,7 +322,9 @@ class Document:
         if opened:
             pieces.append("</details>")
         used = {text for part in self.parts if isinstance(part, Table) for text in part.texts()}
-        css = style(".dk-report", resource("document.css"), [name for name in COLOURS if name in used])
+        css = style(
+            ".dk-report", read_text("dispatchkit.report", "document.css"), [name for name in COLOURS if name in used]
+        )
         return f'<div class="dk-report"><style>{css}</style>{"".join(pieces)}</div>'
 
 
@@ -461,9 +458,9 @@ def filled_page(package: str, parts: Mapping[str, str], data: Any, outcomes: Ite
     data : what the page's script reads
     outcomes : names of those whose colours it has
     """
-    css = resource("page.css") + style("html", "", outcomes)
+    css = read_text("dispatchkit.report", "page.css") + style("html", "", outcomes)
     # Inside a script element only the start of a tag could end it.
     text = json.dumps(data, separators=(",", ":")).replace("<", "\\u003c")
     texts = {**parts, "css": css, "data": text}
-    page = resource("head.html") + resource("page.html", package)
+    page = read_text("dispatchkit.report", "head.html") + read_text(package, "page.html")
     return re.sub(r"{{(\w+)}}", lambda name: texts[name[1]], page)

@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-import csv
 import string
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from importlib.resources import files
 from itertools import cycle
 from typing import NamedTuple
 
 from dispatchkit.protocol.fallbacks import FallbackStrategy
 from dispatchkit.protocol.outcome import AMBIGUOUS, DEFAULT, FOREIGN, KIND, METHOD, MODE, PLAIN, REFUSED, RULE, Outcome
+from dispatchkit.resources import read_text
 
 
 class Colours(NamedTuple):
@@ -88,8 +87,8 @@ FAULTS = {
     "V": Outcome("wrong value", "a result other than that of the dense computation", fault=True),
 }
 
-with files("dispatchkit.report").joinpath("colours.csv").open(encoding="utf-8") as _lines:
-    HUES = {name: Colours(*values) for name, *values in csv.reader(_lines)}
+_LINES = read_text("dispatchkit.report", "colours.csv").splitlines()
+HUES = {name: Colours(*values) for name, *values in (line.split(",") for line in _LINES)}
 
 _fallbacks = {name: one.outcome for name, one in FallbackStrategy.named.items() if hasattr(one, "outcome")}
 DECOMPOSE, DENSE, EACH_FIELD = (_fallbacks[name] for name in ("decompose", "dense", "each_field"))

@@ -23,12 +23,12 @@ from dispatchkit.protocol.prediction.tree import first_line, promise_of
 from dispatchkit.protocol.rules import Rule
 from dispatchkit.protocol.surface import REFLECTED
 from dispatchkit.protocol.types.declaration import Conversion
-from dispatchkit.report.audit.audit import audit
-from dispatchkit.report.audit.findings import Finding
-from dispatchkit.report.audit.page import finding_lines
+from dispatchkit.report.auditing.audit import audit
+from dispatchkit.report.auditing.findings import Finding
+from dispatchkit.report.auditing.page import finding_lines
 from dispatchkit.report.builds import junit, sarif, workflow_commands
-from dispatchkit.report.coverage.coverage import Coverage, compare, coverage
-from dispatchkit.report.coverage.rows import FAULTS, MeasuredRow
+from dispatchkit.report.covering.coverage import Coverage, compare, coverage
+from dispatchkit.report.covering.rows import FAULTS, MeasuredRow
 from dispatchkit.report.documents import (
     Document,
     Part,

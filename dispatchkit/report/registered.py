@@ -22,7 +22,7 @@ from dispatchkit.protocol.parameters import Form
 from dispatchkit.protocol.prediction.tree import first_line
 from dispatchkit.protocol.rules import RuleList
 from dispatchkit.protocol.surface import REFLECTED
-from dispatchkit.report.audit.pairs import SEVERAL, Chains, decide
+from dispatchkit.report.auditing.pairs import SEVERAL, Chains, decide
 from dispatchkit.report.documents import short_location
 from dispatchkit.report.record.record import Trace, record_calls
 from dispatchkit.report.record.summary import Cause, calls_html, causes_of, headline, tree_of

@@ -10,11 +10,11 @@ from dispatchkit.protocol.engine import misfit_in
 from dispatchkit.protocol.instance import tensor_protocol
 from dispatchkit.protocol.naming import type_name
 from dispatchkit.protocol.types.type_tests import TypeTests
-from dispatchkit.report.audit.audit import audit
-from dispatchkit.report.audit.findings import Finding
-from dispatchkit.report.audit.page import Audit, finding_lines
-from dispatchkit.report.coverage.coverage import CoverageSet, coverage
-from dispatchkit.report.coverage.rows import FAULTS, MeasuredRow
+from dispatchkit.report.auditing.audit import audit
+from dispatchkit.report.auditing.findings import Finding
+from dispatchkit.report.auditing.page import Audit, finding_lines
+from dispatchkit.report.covering.coverage import CoverageSet, coverage
+from dispatchkit.report.covering.rows import FAULTS, MeasuredRow
 from dispatchkit.report.documents import Document, Part, Reported, Table, Title, numbered_table
 from dispatchkit.testing.conformance import check_type
 from dispatchkit.testing.findings import Conformance, ConformanceError

@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import csv
 import functools
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from functools import partial
-from importlib.resources import files
 from typing import Any, Literal
 
 import numpy as np
@@ -19,6 +17,7 @@ from dispatchkit.protocol.instance import tensor_protocol
 from dispatchkit.protocol.kinds import kinds
 from dispatchkit.protocol.naming import type_name
 from dispatchkit.protocol.overridable import Overridable, of
+from dispatchkit.resources import read_rows
 from dispatchkit.tensor import (  # noqa: F401  # they enter their compositions
     numpy_assignment,
     numpy_calculus,
@@ -109,8 +108,7 @@ class Answer:
 
 def _read_answers(of: str) -> dict[str, Answer]:
     """Return what stands in the table of functions, or universal ones, that no operation answers, by their names."""
-    with files("dispatchkit.tensor").joinpath("numpy_functions.csv").open(encoding="utf-8") as lines:
-        rows = [row for row in csv.DictReader(lines) if row["of"] == of]
+    rows = [row for row in read_rows("dispatchkit.tensor", "numpy_functions.csv") if row["of"] == of]
     return {name: Answer(row["how"], row["reason"]) for row in rows for name in row["names"].split()}  # type: ignore[arg-type]
 
 

@@ -8,6 +8,7 @@ from functools import partial
 from typing import Any, ClassVar, TypeAlias
 from weakref import WeakKeyDictionary
 
+from dispatchkit import catalogue  # noqa: F401  # every operation is tested
 from dispatchkit.progress import ProgressBar
 from dispatchkit.protocol.instance import tensor_protocol
 from dispatchkit.protocol.overridable import Overridable

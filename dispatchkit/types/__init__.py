@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import sys as _sys
-from importlib import import_module as _import_module
-from typing import TYPE_CHECKING, Any
+from functools import partial as _partial
+from typing import TYPE_CHECKING
 
+from dispatchkit.declare.namespace import load_all_names as _load_all_names
 from dispatchkit.declare.namespace import make_home
+from dispatchkit.declare.namespace import names_loaded_later as _names_loaded_later
 from dispatchkit.protocol.instance import tensor_protocol
 from dispatchkit.types.exchange.libraries import set_home as _set_home
 from dispatchkit.types.metadata import MetadataTensor as MetadataTensor
@@ -62,23 +64,8 @@ __all__ = ["MetadataTensor", *_PLACES]  # noqa: PLE0604  # all of them are names
 
 # Checkers of types know the names above, and no other.
 if not TYPE_CHECKING:
+    __getattr__ = _names_loaded_later(__name__, _PLACES)
 
-    def __getattr__(name: str) -> Any:
-        if name not in _PLACES:
-            raise AttributeError(f"module 'dispatchkit.types' has no attribute {name!r}")
-        place = _PLACES[name]
-        module = _import_module(f"dispatchkit.types.{place}")
-        globals().update({other: getattr(module, other) for other in _PLACES if _PLACES[other] == place})
-        make_home(__name__)
-        return globals()[name]
-
-
-def _load_everything() -> None:
-    for name in [name for name in _PLACES if name not in globals()]:
-        getattr(_sys.modules[__name__], name)
-
-
+tensor_protocol.journal.loaders.append(_partial(_load_all_names, __name__, _PLACES))
 _set_home(_sys.modules[__name__])
-tensor_protocol.journal.loaders.append(_load_everything)
-
 make_home(__name__)

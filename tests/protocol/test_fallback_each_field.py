@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 import dispatchkit as dk
-from dispatchkit.report.coverage.coverage import read_baseline
+from dispatchkit.report.covering.coverage import read_baseline
 from tests.report.reports import coverage_of
 
 

@@ -11,8 +11,8 @@ import pytest
 
 import dispatchkit as dk
 from dispatchkit.protocol.fallbacks import STRATEGIES, FallbackStrategy
-from dispatchkit.report.audit.pairs import SHARES
-from dispatchkit.report.coverage.rows import BUCKETS, MEASURED
+from dispatchkit.report.auditing.pairs import SHARES
+from dispatchkit.report.covering.rows import BUCKETS, MEASURED
 from dispatchkit.report.documents import COLOURS
 from dispatchkit.report.outcomes import OUTCOMES, SHOWN
 from dispatchkit.report.record.call import HOWS
@@ -40,8 +40,8 @@ class Zeros(FallbackStrategy):
     name = "zeros"
     outcome = Outcome("zeros", "by zeros of its shape")
 
-from dispatchkit.report.audit.pairs import SHARES
-from dispatchkit.report.coverage.rows import BUCKETS, rank
+from dispatchkit.report.auditing.pairs import SHARES
+from dispatchkit.report.covering.rows import BUCKETS, rank
 from dispatchkit.report.outcomes import OUTCOMES, SHOWN
 from dispatchkit.report.record.call import HOWS
 

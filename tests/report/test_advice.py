@@ -13,8 +13,8 @@ from dispatchkit.declare.samples import draw, sample
 from dispatchkit.protocol.instance import tensor_protocol
 from dispatchkit.protocol.stubs import stub_for
 from dispatchkit.report import Advice, Coverage, Row
-from dispatchkit.report.coverage.rows import STRUCTURED
-from dispatchkit.report.coverage.survey import Survey, dry_calls
+from dispatchkit.report.covering.rows import STRUCTURED
+from dispatchkit.report.covering.survey import Survey, dry_calls
 from dispatchkit.testing.calls import measuring
 from tests.report.reports import coverage_of
 from tests.report.subjects import Refuses, Rewraps, Sized

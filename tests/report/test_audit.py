@@ -14,7 +14,7 @@ import pytest
 
 import dispatchkit as dk
 from dispatchkit.report import Audit
-from dispatchkit.report.audit.findings import FAULTS, KINDS
+from dispatchkit.report.auditing.findings import FAULTS, KINDS
 from dispatchkit.testing import Wrapper
 from dispatchkit.types import MetadataTensor, ScalarTensor
 from tests.protocol.support import line_of

@@ -9,7 +9,7 @@ import pytest
 
 import tests.report.subjects  # what a test registers is undone, so that it must be there before  # noqa: F401
 from dispatchkit.__main__ import main
-from dispatchkit.report.audit.findings import KINDS
+from dispatchkit.report.auditing.findings import KINDS
 from tests.report.test_command_line import run
 
 REFUSES, DENSE = "tests.report.subjects:Refuses", "tests.report.subjects:Dense"

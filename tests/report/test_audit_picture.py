@@ -8,7 +8,7 @@ import pytest
 
 import dispatchkit as dk
 from dispatchkit.report import Audit
-from dispatchkit.report.audit.pairs import SHARES
+from dispatchkit.report.auditing.pairs import SHARES
 from dispatchkit.report.documents import COLOURS, css_class
 from tests.report.audited import REWRAP, handler, make
 from tests.report.test_page import parsed

@@ -15,7 +15,7 @@ from dispatchkit.protocol.outcome import DEFAULT
 from dispatchkit.protocol.parameters import Form
 from dispatchkit.protocol.prediction import Asked
 from dispatchkit.report import PairRow
-from dispatchkit.report.audit.pairs import Chains, PairCall, calls_of_two
+from dispatchkit.report.auditing.pairs import Chains, PairCall, calls_of_two
 from dispatchkit.report.outcomes import SHOWN
 from tests.report.audited import REWRAP, make, never
 

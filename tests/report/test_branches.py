@@ -8,8 +8,8 @@ from inspect import getsource
 
 import pytest
 
-from dispatchkit.report.coverage.branches import branches_in
-from dispatchkit.report.coverage.sources import RunLines
+from dispatchkit.report.covering.branches import branches_in
+from dispatchkit.report.covering.sources import RunLines
 
 
 def rule(x: list[int], word: str = "") -> str:

@@ -12,7 +12,7 @@ import pytest
 
 import dispatchkit as dk
 from dispatchkit.report import CoverageSet
-from dispatchkit.report.coverage.rows import BUCKETS, STRUCTURED
+from dispatchkit.report.covering.rows import BUCKETS, STRUCTURED
 from tests.report import subjects
 from tests.report.reports import coverage_of, coverage_of_all
 from tests.report.subjects import (

@@ -14,9 +14,9 @@ from hypothesis import strategies as st
 
 import dispatchkit as dk
 from dispatchkit.report import MeasuredRow
-from dispatchkit.report.coverage.measure import measured_row
-from dispatchkit.report.coverage.rows import MEASURED
-from dispatchkit.report.coverage.survey import Survey
+from dispatchkit.report.covering.measure import measured_row
+from dispatchkit.report.covering.rows import MEASURED
+from dispatchkit.report.covering.survey import Survey
 from dispatchkit.testing import tensors
 from dispatchkit.testing.calls import measuring
 from dispatchkit.testing.samples import TypeSample

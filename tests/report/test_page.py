@@ -16,9 +16,9 @@ import pytest
 
 from dispatchkit.protocol.outcome import REFUSED
 from dispatchkit.report import Coverage, CoverageSet, MeasuredCoverage, MeasuredRow, Row
-from dispatchkit.report.audit.pairs import SHARES
-from dispatchkit.report.coverage import columns
-from dispatchkit.report.coverage.page import page
+from dispatchkit.report.auditing.pairs import SHARES
+from dispatchkit.report.covering import columns
+from dispatchkit.report.covering.page import page
 from dispatchkit.report.documents import COLOURS
 from dispatchkit.report.outcomes import HUES, OUTCOMES, SHOWN, SPARE
 from tests.report.reports import coverage_of, coverage_of_all

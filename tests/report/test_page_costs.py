@@ -13,7 +13,7 @@ import pytest
 import dispatchkit as dk
 from dispatchkit.protocol.instance import tensor_protocol
 from dispatchkit.report import MeasuredRow
-from dispatchkit.report.documents import resource
+from dispatchkit.resources import read_text
 from tests.report.promised import Packed, packed
 
 USED = ("sum", "exp", "multiply", "concat", "matmul")
@@ -98,7 +98,7 @@ def test_the_matrix_of_an_audit_shows_rules_beside_what_most_calls_come_to() -> 
 
 
 def test_no_heading_stands_on_end_on_a_narrow_screen() -> None:
-    narrow = resource("page.css").partition("@media (max-width: 40rem)")[2]
+    narrow = read_text("dispatchkit.report", "page.css").partition("@media (max-width: 40rem)")[2]
     assert "writing-mode: vertical" not in narrow
     assert "rotate" not in narrow
 

@@ -5,17 +5,16 @@
 
 from __future__ import annotations
 
-import csv
 from functools import cache
-from importlib.resources import files
+
+from dispatchkit.resources import read_rows
 
 __all__ = ["allowed_names"]
 
 
 @cache
 def _table() -> dict[str, frozenset[str]]:
-    with files(__package__).joinpath("names.csv").open(encoding="utf-8") as lines:
-        return {row["place"]: frozenset(row["names"].split()) for row in csv.DictReader(lines)}
+    return {row["place"]: frozenset(row["names"].split()) for row in read_rows(__package__, "names.csv")}
 
 
 def allowed_names(place: str) -> frozenset[str] | None:

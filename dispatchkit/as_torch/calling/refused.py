@@ -5,9 +5,7 @@
 
 from __future__ import annotations
 
-import csv
 from functools import cache
-from importlib.resources import files
 from numbers import Number
 from typing import Any
 
@@ -18,6 +16,7 @@ from dispatchkit.as_torch.calling.signatures import NAMES
 from dispatchkit.as_torch.table import NUMBERS_AS_OPERANDS
 from dispatchkit.backends.arrays import dtype_name
 from dispatchkit.graph.storage import Storage
+from dispatchkit.resources import read_rows
 
 __all__ = ["RefusedDtypes"]
 
@@ -29,10 +28,8 @@ SAME = frozenset({"same"})
 
 @cache
 def _table() -> dict[str, dict[str, list[frozenset[str]]]]:
-    with files(__package__).joinpath("dtypes.csv").open(encoding="utf-8") as lines:
-        rows = list(csv.DictReader(lines))
     table: dict[str, dict[str, list[frozenset[str]]]] = {}
-    for row in rows:
+    for row in read_rows(__package__, "dtypes.csv"):
         dtypes = [frozenset(row[column].split()) for column in ("refused", "numbers", "empty")]
         table.setdefault(row["path"], {})[row["argument"]] = dtypes
     return table

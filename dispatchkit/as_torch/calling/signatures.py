@@ -5,11 +5,9 @@
 
 from __future__ import annotations
 
-import csv
 import re
 from collections.abc import Mapping, Sequence
 from functools import cache
-from importlib.resources import files
 from numbers import Number
 from typing import Any, NamedTuple
 
@@ -17,6 +15,7 @@ import numpy as np
 
 from dispatchkit.as_torch.table import SYNONYMS, is_array
 from dispatchkit.backends.arrays import numpy_dtype
+from dispatchkit.resources import read_rows
 
 __all__ = ["Argument", "Signatures", "check_single_types", "check_types", "signatures_of"]
 
@@ -108,10 +107,8 @@ NONE = Signatures("", False, False, "", (), (), ())
 
 @cache
 def _table() -> dict[str, Signatures]:
-    with files(__package__).joinpath("signatures.csv").open(encoding="utf-8") as lines:
-        rows = list(csv.DictReader(lines))
     table = {}
-    for row in rows:
+    for row in read_rows(__package__, "signatures.csv"):
         overloads = tuple(_arguments(text) for text in row["signatures"].split(" | ") if text)
         flags = (row["as_floats"] == "yes", row["keeps"] == "yes", row["out"])
         results, names = tuple(row["results"].split()), tuple(row["names"].split())

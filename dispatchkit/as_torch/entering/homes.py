@@ -5,11 +5,9 @@
 
 from __future__ import annotations
 
-import csv
 import itertools
 import sys
 from collections.abc import Callable, Iterable, Mapping
-from importlib.resources import files
 from typing import Any
 
 from dispatchkit.as_torch.entering.entered import extend_module, of_module
@@ -17,6 +15,7 @@ from dispatchkit.as_torch.layers.families import FAMILIES
 from dispatchkit.as_torch.spelling import HOME
 from dispatchkit.nn import init
 from dispatchkit.optim import required
+from dispatchkit.resources import read_rows
 
 __all__ = ["PACKAGES", "PRIVATE", "enter_homes"]
 
@@ -85,5 +84,4 @@ def _give(place: str, members: Mapping[str, Any]) -> None:
 
 
 def _table() -> dict[str, list[str]]:
-    with files(__package__).joinpath("homes.csv").open(encoding="utf-8") as lines:
-        return {row["place"]: row["names"].split() for row in csv.DictReader(lines)}
+    return {row["place"]: row["names"].split() for row in read_rows(__package__, "homes.csv")}

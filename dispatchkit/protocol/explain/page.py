@@ -5,9 +5,9 @@ from __future__ import annotations
 import linecache
 import re
 from collections.abc import Sequence
-from importlib.resources import files
 
 from dispatchkit.protocol.explain.lines import Line
+from dispatchkit.resources import read_text
 from dispatchkit.wording import escape
 
 # How verdicts begin, with the class of their colour.
@@ -22,7 +22,7 @@ CLASSES = {
 }
 PLACE = re.compile(r" at (\S.*:[0-9]+|built in)$")
 DECORATORS = 8  # lines at most between the first decorator of a function and its name
-STYLE = "\n" + files("dispatchkit.protocol.explain").joinpath("explain.css").read_text(encoding="utf-8")
+STYLE = "\n" + read_text("dispatchkit.protocol.explain", "explain.css")
 
 
 def html_of_line(line: Line) -> str:

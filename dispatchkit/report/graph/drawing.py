@@ -14,8 +14,9 @@ from dispatchkit.declare.derivative import Derivative
 from dispatchkit.graph.node import CallNode, Node, NodeWrapper, Output
 from dispatchkit.graph.storage import Storage, Vertex, vertex_of
 from dispatchkit.graph.sweep import reachable
-from dispatchkit.report.documents import resource, save_as
+from dispatchkit.report.documents import save_as
 from dispatchkit.report.graph.layout import Place, arrange
+from dispatchkit.resources import read_text
 
 Sort = Literal["operation", "leaf", "constant", "output", "more"]
 
@@ -329,7 +330,7 @@ def _svg_of(picture: Picture) -> str:
     head = [
         f'<svg xmlns="http://www.w3.org/2000/svg" class="dk-graph" {size} {view} role="img">',
         f"<title>{html.escape(title)}</title>",
-        f"<style>\n{resource('drawing.css')}</style>",
+        f"<style>\n{read_text('dispatchkit.report', 'drawing.css')}</style>",
         f'<rect class="paper" {size} rx="8"/>',
     ]
     return "\n".join([*head, *parts, "</svg>"])

@@ -13,7 +13,7 @@ from dispatchkit.graph.node import Node, NodeWrapper, is_wrapped_by
 from dispatchkit.graph.storage import Vertex
 from dispatchkit.locks import SectionLock
 from dispatchkit.protocol.observers import CallEvent, Observer, active_observer, observe, observers, watch_state
-from dispatchkit.report.coverage.advice import Advice
+from dispatchkit.report.covering.advice import Advice
 from dispatchkit.report.operations import Named
 from dispatchkit.report.record.call import TracedCall, began_of, came_of, trace_call
 from dispatchkit.report.record.chrome import chrome_trace

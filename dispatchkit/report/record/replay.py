@@ -16,8 +16,8 @@ from dispatchkit.protocol.outcome import KIND, METHOD, MODE, RULE
 from dispatchkit.protocol.overridable import Overridable
 from dispatchkit.protocol.prediction import Prediction, PredictionCache, StandIn, make_stand_in, predict_result
 from dispatchkit.protocol.prediction.stand_in import stand_ins_in
-from dispatchkit.report.coverage.advice import Advice, Event, advise
-from dispatchkit.report.coverage.survey import Survey
+from dispatchkit.report.covering.advice import Advice, Event, advise
+from dispatchkit.report.covering.survey import Survey
 from dispatchkit.report.operations import Named
 from dispatchkit.report.outcomes import SHOWN
 from dispatchkit.report.record.call import TracedCall

@@ -13,18 +13,18 @@ from typing import Any, Literal, TypeAlias
 from dispatchkit.protocol.explain.page import source_line
 from dispatchkit.protocol.fallbacks.strategies import Dense
 from dispatchkit.protocol.stubs import stub_for
-from dispatchkit.report.coverage.advice import lacking_keywords
+from dispatchkit.report.covering.advice import lacking_keywords
 from dispatchkit.report.documents import (
     Document,
     Reported,
     Table,
     css_class,
     format_time,
-    resource,
     short_location,
     style,
 )
 from dispatchkit.report.record.call import TracedCall
+from dispatchkit.resources import read_text
 from dispatchkit.wording import format_bytes, plural
 
 # More rows than anybody reads.
@@ -375,7 +375,7 @@ def calls_html(head: str, causes: Sequence[Cause], calls: Sequence[TracedCall], 
         "all calls": f"<pre>{escape(tree_of(calls, dropped))}</pre>",
     }
     folded = "".join(f"<details><summary>{name}</summary>{part}</details>" for name, part in parts.items())
-    rules = style(".dk-function", resource("calls.css"), [Dense.outcome.name])
+    rules = style(".dk-function", read_text("dispatchkit.report", "calls.css"), [Dense.outcome.name])
     return (
         f'<div class="dk-function"><style>{rules}</style><header>{escape(head)}</header><ol>{items}</ol>{folded}</div>'
     )

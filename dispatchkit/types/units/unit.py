@@ -6,11 +6,11 @@ import ast
 import csv
 import math
 import operator
+import pkgutil
 import re
 from collections.abc import Callable
 from fractions import Fraction
 from functools import cache, cached_property, wraps
-from importlib import resources
 from typing import Any, ClassVar, NamedTuple, TypeVar, overload
 
 from dispatchkit.errors import UnitError
@@ -23,8 +23,9 @@ R = TypeVar("R")
 
 
 def _rows(file: str) -> list[dict[str, str]]:
-    with resources.files("dispatchkit.types.units").joinpath(file).open(encoding="utf-8") as lines:
-        return list(csv.DictReader(line for line in lines if not line.startswith("#")))
+    content = pkgutil.get_data("dispatchkit.types.units", file) or b""
+    lines = content.decode("utf-8").splitlines()
+    return list(csv.DictReader(line for line in lines if not line.startswith("#")))
 
 
 _PREFIXES, _UNITS = _rows("prefixes.csv"), _rows("units.csv")

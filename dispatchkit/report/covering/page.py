@@ -8,8 +8,8 @@ from itertools import chain
 from typing import Any
 
 from dispatchkit.protocol.fallbacks.strategies import Dense
-from dispatchkit.report.coverage.columns import lines_on_page, words_in_table
-from dispatchkit.report.coverage.rows import OUTCOME_OF, STRUCTURED, UNCOUNTED, Report, Row, share, structured_range
+from dispatchkit.report.covering.columns import lines_on_page, words_in_table
+from dispatchkit.report.covering.rows import OUTCOME_OF, STRUCTURED, UNCOUNTED, Report, Row, share, structured_range
 from dispatchkit.report.documents import (
     Document,
     Names,
@@ -277,7 +277,7 @@ def page(reports: Sequence[Report]) -> str:
         "groups": "\n".join(_groups(reports, table, cells)),
         "advice": "\n".join(map(_advice, advised)),
     }
-    return filled_page("dispatchkit.report.coverage", parts, {"cells": cells, "sources": sources}, OUTCOME_OF)
+    return filled_page("dispatchkit.report.covering", parts, {"cells": cells, "sources": sources}, OUTCOME_OF)
 
 
 def _first(rows: Iterable[Row | None]) -> Row:

@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
-from dispatchkit.report.coverage.rows import MeasuredRow, Row, counts_text
+from dispatchkit.report.covering.rows import MeasuredRow, Row, counts_text
 from dispatchkit.wording import format_bytes
 
 __all__ = ["COLUMNS", "Column", "lines_on_page", "words_in_table"]

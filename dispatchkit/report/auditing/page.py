@@ -12,8 +12,8 @@ from typing import Any
 
 from dispatchkit.marks import override
 from dispatchkit.protocol.naming import type_name
-from dispatchkit.report.audit.findings import KINDS, Finding
-from dispatchkit.report.audit.pairs import SHARES, Pair, PairRow
+from dispatchkit.report.auditing.findings import KINDS, Finding
+from dispatchkit.report.auditing.pairs import SHARES, Pair, PairRow
 from dispatchkit.report.documents import (
     Document,
     Names,

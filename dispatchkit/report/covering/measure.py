@@ -19,8 +19,8 @@ from dispatchkit.protocol.parameters import Form
 from dispatchkit.protocol.prediction.tree import first_line, promise_of, promise_of_rule
 from dispatchkit.protocol.rules import Rule
 from dispatchkit.protocol.steps import Step, StepDecline
-from dispatchkit.report.coverage.rows import FAULTS, STRUCTURED, MeasuredRow, rank, typical
-from dispatchkit.report.coverage.survey import Survey, family, outcome_of
+from dispatchkit.report.covering.rows import FAULTS, STRUCTURED, MeasuredRow, rank, typical
+from dispatchkit.report.covering.survey import Survey, family, outcome_of
 from dispatchkit.report.outcomes import SHOWN
 from dispatchkit.testing.calls import Call, Operand
 from dispatchkit.testing.comparing.differences import (

@@ -21,8 +21,8 @@ from dispatchkit.protocol.prediction import Asked, Layout, Prediction, Predictio
 from dispatchkit.protocol.prediction.tree import promise_of
 from dispatchkit.protocol.rules import Rule
 from dispatchkit.protocol.steps import Step
-from dispatchkit.report.coverage.rows import FAULTS, STRUCTURED, Row, RuleEntry, rank, typical
-from dispatchkit.report.coverage.sources import RunLines
+from dispatchkit.report.covering.rows import FAULTS, STRUCTURED, Row, RuleEntry, rank, typical
+from dispatchkit.report.covering.sources import RunLines
 from dispatchkit.report.operations import Named, declared_operations
 from dispatchkit.report.outcomes import INHERITED, SHOWN, UNDECIDED, Shown
 from dispatchkit.tensor import Tensor

@@ -22,7 +22,7 @@ from dispatchkit.protocol.overridable import Overridable
 from dispatchkit.protocol.parameters import ArrayParameter, Form, Key, Parameters
 from dispatchkit.protocol.prediction import Layout, PredictionCache, make_stand_in, predict
 from dispatchkit.protocol.steps import Step
-from dispatchkit.report.coverage.survey import dry_calls
+from dispatchkit.report.covering.survey import dry_calls
 from dispatchkit.report.outcomes import LOSSY, OUTCOMES, SHOWN
 from dispatchkit.testing.calls import Arguments, Operand
 

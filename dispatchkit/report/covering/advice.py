@@ -22,8 +22,8 @@ from dispatchkit.protocol.prediction.stand_in import FollowedCall, stand_ins_in
 from dispatchkit.protocol.registration.decorators import make_rules
 from dispatchkit.protocol.rules import Rule
 from dispatchkit.protocol.stubs import stub_for
-from dispatchkit.report.coverage.rows import STRUCTURED
-from dispatchkit.report.coverage.survey import Survey, dry_calls
+from dispatchkit.report.covering.rows import STRUCTURED
+from dispatchkit.report.covering.survey import Survey, dry_calls
 from dispatchkit.report.documents import format_time, short_location, wrap_last, wrapped_names
 from dispatchkit.report.operations import Named, declared_operations
 from dispatchkit.testing.calls import Arguments

@@ -6,13 +6,14 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import product
 from typing import Any
 
+from dispatchkit import catalogue  # noqa: F401  # every operation is listed
 from dispatchkit.progress import ProgressBar
 from dispatchkit.protocol.engine import DispatchProtocol, misfit_in
 from dispatchkit.protocol.instance import tensor_protocol
 from dispatchkit.protocol.naming import type_name
 from dispatchkit.protocol.overridable import Overridable
 from dispatchkit.protocol.parameters import Form
-from dispatchkit.report.audit.findings import (
+from dispatchkit.report.auditing.findings import (
     KINDS,
     Reach,
     ambiguities,
@@ -22,8 +23,8 @@ from dispatchkit.report.audit.findings import (
     losses,
     missing_pairs,
 )
-from dispatchkit.report.audit.page import Audit
-from dispatchkit.report.audit.pairs import Chains, Decision, Pair, PairCall, calls_of_two, decide, names_of
+from dispatchkit.report.auditing.page import Audit
+from dispatchkit.report.auditing.pairs import Chains, Decision, Pair, PairCall, calls_of_two, decide, names_of
 from dispatchkit.report.operations import Named, operations_of
 
 

@@ -14,7 +14,7 @@ from typing import Any, TypeAlias
 from dispatchkit.protocol.chain import Chain
 from dispatchkit.protocol.naming import written
 from dispatchkit.protocol.rules import Rule
-from dispatchkit.report.coverage.branches import END, Way, branches_in
+from dispatchkit.report.covering.branches import END, Way, branches_in
 
 # Its number, its text, its state, and what is said of it.
 SourceLine: TypeAlias = "tuple[int, str, str, str]"

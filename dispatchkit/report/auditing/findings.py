@@ -18,7 +18,7 @@ from dispatchkit.protocol.rules import Rule
 from dispatchkit.protocol.steps import Step
 from dispatchkit.protocol.types.array_types import ArrayTypes
 from dispatchkit.protocol.types.declaration import Conversion
-from dispatchkit.report.audit.pairs import SEVERAL, Chains, Decision, key_of
+from dispatchkit.report.auditing.pairs import SEVERAL, Chains, Decision, key_of
 from dispatchkit.report.outcomes import SHOWN
 
 Names: TypeAlias = Mapping[type, str]

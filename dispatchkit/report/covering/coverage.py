@@ -7,18 +7,19 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, ClassVar, TypedDict, Unpack, overload
 
+from dispatchkit import catalogue  # noqa: F401  # every operation has a row
 from dispatchkit.progress import ProgressBar
 from dispatchkit.protocol.engine import DispatchProtocol, misfit_in
 from dispatchkit.protocol.instance import tensor_protocol
 from dispatchkit.protocol.naming import type_name
 from dispatchkit.protocol.prediction import PredictionCache
 from dispatchkit.protocol.types.type_tests import TypeTests, join_tests
-from dispatchkit.report.coverage.advice import Advice, advise, decomposes, lacking_events
-from dispatchkit.report.coverage.measure import measured_row
-from dispatchkit.report.coverage.page import matrix, page, report_document
-from dispatchkit.report.coverage.rows import MEASURED, MeasuredRow, Report, Row, counts_text, rank
-from dispatchkit.report.coverage.sources import sources_of
-from dispatchkit.report.coverage.survey import Survey
+from dispatchkit.report.covering.advice import Advice, advise, decomposes, lacking_events
+from dispatchkit.report.covering.measure import measured_row
+from dispatchkit.report.covering.page import matrix, page, report_document
+from dispatchkit.report.covering.rows import MEASURED, MeasuredRow, Report, Row, counts_text, rank
+from dispatchkit.report.covering.sources import sources_of
+from dispatchkit.report.covering.survey import Survey
 from dispatchkit.report.documents import Document, Reported
 from dispatchkit.report.operations import Named
 from dispatchkit.testing.calls import measuring
