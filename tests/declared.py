@@ -14,8 +14,19 @@ import pytest
 import dispatchkit as dk
 from dispatchkit.declare.operation import DeclaredOperation
 from dispatchkit.protocol.kinds import kinds
+from tests.turns import some_of
 
-__all__ = ["CALLS", "LIBRARY", "OPERATIONS", "by_operation", "differentiable_calls", "flat", "leaves", "marks_of"]
+__all__ = [
+    "CALLS",
+    "LIBRARY",
+    "OPERATIONS",
+    "by_operation",
+    "differentiable_calls",
+    "flat",
+    "leaves",
+    "library_for",
+    "marks_of",
+]
 
 # The functions of the library, for checks of types: other tests declare operations, with wrong derivatives too.
 LIBRARY = [entry.function for name, entry in dk.tensor_protocol.operations.items() if name.startswith("dispatchkit.")]
@@ -24,6 +35,22 @@ OPERATIONS = {
     for name, entry in dk.tensor_protocol.operations.items()
     if isinstance(entry, DeclaredOperation) and name.startswith("dispatchkit.")
 }
+
+
+def library_for(cls: type, place: int) -> list[Callable[..., Any]]:
+    """Return the functions of the library that a quick run checks a type with.
+
+    Those that a type has a rule for are all among them. The others become dense or are composed of the same few, by the
+    same code: one in three, counted from `place`, stands for them. A long run checks with all.
+    """
+    answered = {f"dispatchkit.{rule.target}" for rule in dk.rules(cls)}
+    others = [function for function in LIBRARY if _qualified_name(function) not in answered]
+    left_to_the_long_run = set(others) - set(some_of(others, 3, place))
+    return [function for function in LIBRARY if function not in left_to_the_long_run]
+
+
+def _qualified_name(function: Callable[..., Any]) -> str:
+    return dk.tensor_protocol.operation(function).qualified_name
 
 
 def marks_of(name: str) -> list[pytest.MarkDecorator]:

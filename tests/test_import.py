@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import ast
 import os
 import subprocess
 import sys
+from importlib import import_module
+from pathlib import Path
 
 import pytest
 
@@ -23,6 +26,36 @@ LATER = (
 def test_what_a_program_does_not_use_is_not_loaded() -> None:
     loaded = run("import sys, dispatchkit; print(*[m for m in sys.modules if m.startswith('dispatchkit.')])").split()
     assert not {f"dispatchkit.{name}" for name in LATER} & set(loaded)
+
+
+@pytest.mark.parametrize("package", ["types", "report", "testing"])
+def test_type_checkers_find_each_name_where_programs_do(package: str) -> None:
+    module = import_module(f"dispatchkit.{package}")
+    tree = ast.parse(Path(module.__file__ or "").read_text(encoding="utf-8"))
+    block = next(node for node in tree.body if isinstance(node, ast.If))
+    imports = [node for node in block.body if isinstance(node, ast.ImportFrom)]
+    home = f"{module.__name__}."
+    named = {alias.name: (node.module or "").removeprefix(home) for node in imports for alias in node.names}
+    assert named == vars(module)["_LATER"]
+
+
+def test_an_explanation_loads_nothing_that_tests_types_or_counts_their_functions() -> None:
+    program = """
+import sys, numpy
+old = {*sys.modules}
+import dispatchkit as dk
+print(dk.explain(dk.exp, dk.ones(2)).what, "|", dk.explain(lambda: dk.ones(2) + 1).densified)
+print(*{*sys.modules} - old)
+"""
+    explained, loaded = run(program).splitlines()
+    assert explained == "default of Tensor | 0"
+    parts = ("testing.conformance", "report.covering.coverage", "report.auditing.audit", "nn")
+    assert not {"importlib.resources", *(f"dispatchkit.{part}" for part in parts)} & set(loaded.split())
+
+
+def test_what_loaded_with_another_name_is_shown_by_its_home() -> None:
+    program = "import dispatchkit as dk; dk.explain; print('Trace' in vars(dk.report), dk.report.Trace.__module__)"
+    assert run(program) == "True dispatchkit.report"
 
 
 def test_what_explains_calls_loads_with_the_first_explanation() -> None:

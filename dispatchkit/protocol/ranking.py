@@ -118,12 +118,17 @@ def _rule_step(operation: Overridable, key: Key, cls: type, rule: Rule, source: 
     change = _wrapped_positions(operation, key, rule)
     if any(change):
         call = _wrapping(operation, key, call, change)
+    if not takes_every_call(rule, operation):
+        call = _guard(rule, call, operation.parameters)
+    return Step(source, cls, call, str(rule), rule)
+
+
+def takes_every_call(rule: Rule, operation: Overridable) -> bool:
+    """Return whether the handler of a rule takes the arguments of every call of an operation."""
     known = _complete.setdefault(rule, WeakKeyDictionary())
     if operation not in known:
         known[operation] = rule.takes_everything(operation.parameters)
-    if not known[operation]:
-        call = _guard(rule, call, operation.parameters)
-    return Step(source, cls, call, str(rule), rule)
+    return known[operation]
 
 
 def _wrapped_positions(operation: Overridable, key: Key, rule: Rule) -> list[bool]:

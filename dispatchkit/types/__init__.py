@@ -42,7 +42,7 @@ if TYPE_CHECKING:
     from dispatchkit.types.units import Unit as Unit
 
 # What many programs do not use loads when it is first asked for.
-_PLACES = {
+_LATER = {
     "LazyTensor": "lazy",
     "LoraTensor": "lora",
     "MaskedTensor": "masked",
@@ -59,13 +59,13 @@ _PLACES = {
     "Unit": "units",
 }
 
-__all__ = ["MetadataTensor", *_PLACES]  # noqa: PLE0604  # all of them are names
+__all__ = ["MetadataTensor", *_LATER]  # noqa: PLE0604  # all of them are names
 
 
 # Checkers of types know the names above, and no other.
 if not TYPE_CHECKING:
-    __getattr__ = _names_loaded_later(__name__, _PLACES)
+    __getattr__ = _names_loaded_later(__name__, _LATER)
 
-tensor_protocol.journal.loaders.append(_partial(_load_all_names, __name__, _PLACES))
+tensor_protocol.journal.loaders.append(_partial(_load_all_names, __name__, _LATER))
 _set_home(_sys.modules[__name__])
 make_home(__name__)

@@ -10,7 +10,7 @@ import pytest
 import dispatchkit as dk
 from dispatchkit.testing import TypeConformance, Wrapper
 from dispatchkit.types import LazyTensor, LoraTensor, MetadataTensor, QuantizedTensor, ScalarTensor, SparseTensor, lazy
-from tests.declared import LIBRARY
+from tests.declared import LIBRARY, library_for
 
 
 class TestWrapper(TypeConformance):
@@ -35,7 +35,7 @@ class TestMetadataTensor(TypeConformance):
 
 
 class TestScalarTensor(TypeConformance):
-    operations = LIBRARY
+    operations = library_for(ScalarTensor, 0)
 
     def samples(self) -> list[Any]:
         return [ScalarTensor(3, dk.tensor(2.0)), ScalarTensor(2, 3)]
@@ -45,14 +45,14 @@ QUANTISED = QuantizedTensor.from_dense(dk.asarray([[1.0, -2.0], [0.25, 3.0]]))
 
 
 class TestQuantizedTensor(TypeConformance):
-    operations = LIBRARY
+    operations = library_for(QuantizedTensor, 1)
 
     def samples(self) -> list[Any]:
         return [QUANTISED, dk.astype(QUANTISED, dk.float32).mT]
 
 
 class TestLoraTensor(TypeConformance):
-    operations = LIBRARY
+    operations = library_for(LoraTensor, 2)
 
     def samples(self) -> list[Any]:
         left, right = dk.asarray([[1.0], [2.0]]), dk.asarray([[0.5, 1.0]])
@@ -60,7 +60,7 @@ class TestLoraTensor(TypeConformance):
 
 
 class TestSparseTensor(TypeConformance):
-    operations = LIBRARY
+    operations = library_for(SparseTensor, 0)
 
     def samples(self) -> list[Any]:
         made = SparseTensor.coo([2.0, 3.0, -1.0], [0, 1, 1], [1, 0, 2], shape=(2, 3))
@@ -68,7 +68,7 @@ class TestSparseTensor(TypeConformance):
 
 
 class TestLazyTensor(TypeConformance):
-    operations = LIBRARY
+    operations = library_for(LazyTensor, 1)
 
     @pytest.fixture(autouse=True)
     def _blocks_of_two_elements(self, monkeypatch: pytest.MonkeyPatch) -> None:

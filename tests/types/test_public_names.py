@@ -53,11 +53,3 @@ def test_a_shipped_type_imports_what_users_find_in_dispatchkit(file: Path) -> No
     for module, name in imported(file):
         if name not in {"ops", *NOT_PUBLIC}:  # the functions, which `dispatchkit` shows as its own
             assert getattr(dk, name) is getattr(import_module(module), name), f"{module}.{name}"
-
-
-def test_type_checkers_find_each_type_where_programs_do() -> None:
-    tree = ast.parse(Path(dk.types.__file__ or "").read_text(encoding="utf-8"))
-    block = next(node for node in tree.body if isinstance(node, ast.If))
-    imports = [node for node in block.body if isinstance(node, ast.ImportFrom)]
-    named = {alias.name: (node.module or "").rpartition(".")[2] for node in imports for alias in node.names}
-    assert named == vars(dk.types)["_PLACES"]

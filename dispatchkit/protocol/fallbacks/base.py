@@ -90,12 +90,12 @@ def replace_types(key: Key, classes: Container[type], target: type) -> Key:
 def map_members(value: Any, change: Callable[[Any], Any]) -> Any:
     """Return a value with `change` made to it, of a list, tuple or dictionary to each member."""
     cls = type(value)
+    if cls is tuple:
+        return tuple([map_members(member, change) for member in value])
     if cls is list:
         return [map_members(member, change) for member in value]
     if cls is dict:
-        if value:
-            return {name: map_members(member, change) for name, member in value.items()}
-        return {}
+        return {name: map_members(member, change) for name, member in value.items()}
     if issubclass(cls, tuple):
         members = [map_members(member, change) for member in value]
         if hasattr(cls, "_fields"):

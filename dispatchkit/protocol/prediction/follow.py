@@ -54,6 +54,7 @@ from dispatchkit.protocol.prediction.tree import (
     promise_of,
     promise_of_rule,
 )
+from dispatchkit.protocol.ranking import takes_every_call
 from dispatchkit.protocol.steps import Step
 
 
@@ -348,9 +349,11 @@ class _Walk:
         """Return what is known of an answer, and its result."""
         operation, args, kwargs = call
         asked = Asked(step.cls, step.text, ANSWERS, "", step.source, _location(step), rule=step.rule)
-        if step.rule is not None and (refused := step.rule.refusal(args, kwargs, operation.parameters)):
-            reason = f"it cannot be called with {', '.join(refused)}"
-            return replace(asked, verdict=PASSED_OVER, reason=reason), None
+        if step.rule is not None and not takes_every_call(step.rule, operation):
+            refused = step.rule.refusal(args, kwargs, operation.parameters)
+            if refused:
+                reason = f"it cannot be called with {', '.join(refused)}"
+                return replace(asked, verdict=PASSED_OVER, reason=reason), None
         if step.source in (AMBIGUOUS, FOREIGN):
             try:
                 step.call(*args, **kwargs)  # which does nothing but raise
@@ -376,7 +379,9 @@ class _Walk:
             return replace(asked, verdict=AT_RUN_TIME, reason=reason), result
         if promise.never_answers:
             return replace(asked, verdict=DECLINES, reason=f"{step.text} declines"), None
-        return replace(asked, verdict=OPEN if reason else ANSWERS, reason=reason), result
+        if promise.may_decline:
+            return replace(asked, verdict=OPEN, reason=reason), result
+        return asked, result
 
     def _ask_to_follow(
         self, call: FollowedCall, asked: Asked, step: Step, execute: Callable[..., Any]

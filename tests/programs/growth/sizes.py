@@ -13,8 +13,7 @@ from typing import Any
 import numpy as np
 
 import dispatchkit as dk
-import dispatchkit.nn  # whose functions are operations, too
-from dispatchkit import types
+from dispatchkit import catalogue, types  # noqa: F401  # every operation grows
 from dispatchkit.protocol.instance import tensor_protocol
 from dispatchkit.protocol.kinds import CreationKind
 

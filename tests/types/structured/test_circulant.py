@@ -11,14 +11,14 @@ import pytest
 import dispatchkit as dk
 from dispatchkit.testing import TypeConformance
 from dispatchkit.types import CirculantTensor
-from tests.declared import LIBRARY
+from tests.declared import library_for
 
 T = dk.tensor
 rng = np.random.default_rng(0)
 
 
 class TestCirculantTensor(TypeConformance):
-    operations = LIBRARY
+    operations = library_for(CirculantTensor, 0)
     depth = 1
 
     def samples(self) -> list[Any]:

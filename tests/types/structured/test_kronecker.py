@@ -12,14 +12,14 @@ import pytest
 import dispatchkit as dk
 from dispatchkit.testing import TypeConformance
 from dispatchkit.types import KroneckerTensor, ScalarTensor, ShiftedKroneckerTensor, ToeplitzTensor
-from tests.declared import LIBRARY
+from tests.declared import library_for
 
 T = dk.tensor
 rng = np.random.default_rng(0)
 
 
 class TestKroneckerTensor(TypeConformance):
-    operations = LIBRARY
+    operations = library_for(KroneckerTensor, 2)
     depth = 1
 
     def samples(self) -> list[Any]:
@@ -30,7 +30,7 @@ class TestKroneckerTensor(TypeConformance):
 
 
 class TestShiftedKroneckerTensor(TypeConformance):
-    operations = LIBRARY
+    operations = library_for(ShiftedKroneckerTensor, 0)
     depth = 1
 
     def samples(self) -> list[Any]:

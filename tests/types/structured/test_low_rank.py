@@ -12,14 +12,14 @@ import dispatchkit as dk
 from dispatchkit import types
 from dispatchkit.testing import TypeConformance
 from dispatchkit.types import DiagonalTensor, LowRankTensor, LowRankUpdateTensor, ScalarTensor
-from tests.declared import LIBRARY
+from tests.declared import library_for
 
 T = dk.tensor
 rng = np.random.default_rng(0)
 
 
 class TestLowRankTensor(TypeConformance):
-    operations = LIBRARY
+    operations = library_for(LowRankTensor, 1)
     depth = 1
 
     def samples(self) -> list[Any]:
@@ -30,7 +30,7 @@ class TestLowRankTensor(TypeConformance):
 
 
 class TestLowRankUpdateTensor(TypeConformance):
-    operations = LIBRARY
+    operations = library_for(LowRankUpdateTensor, 2)
     depth = 1
 
     def samples(self) -> list[Any]:

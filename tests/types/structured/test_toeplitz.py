@@ -12,7 +12,7 @@ import dispatchkit as dk
 from dispatchkit.testing import TypeConformance
 from dispatchkit.types import CirculantTensor, ScalarTensor, ToeplitzTensor
 from dispatchkit.types.structured.toeplitz import fast_length
-from tests.declared import LIBRARY
+from tests.declared import library_for
 
 linalg = pytest.importorskip("scipy.linalg")
 T = dk.tensor
@@ -20,7 +20,7 @@ rng = np.random.default_rng(0)
 
 
 class TestToeplitzTensor(TypeConformance):
-    operations = LIBRARY
+    operations = library_for(ToeplitzTensor, 1)
     depth = 1
 
     def samples(self) -> list[Any]:
