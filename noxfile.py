@@ -75,12 +75,13 @@ def layers(session: nox.Session) -> None:
 
 @nox.session
 def tests(session: nox.Session) -> None:
-    """Run the tests and the examples of the docstrings.
+    """Run the tests and the examples of the docstrings; those of tests/typing run in the session `types`.
 
     A selection by `-k` runs in one process: each further one would collect all tests for itself first.
     """
     install(session, "test")
-    session.run("pytest", *([] if "-k" in session.posargs else PARALLEL), *session.posargs, env=ONE_THREAD)
+    processes = [] if "-k" in session.posargs else PARALLEL
+    session.run("pytest", *processes, *(session.posargs or ["--ignore=tests/typing"]), env=ONE_THREAD)
 
 
 # Those that start threads, and need nothing but NumPy.
