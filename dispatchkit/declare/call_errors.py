@@ -81,6 +81,34 @@ def raise_with_context(
     _raise_explained(operation, error, args, kwargs, inner)
 
 
+def decompose_in_its_terms(operation: DeclaredOperation, /, *args: Any, **kwargs: Any) -> Any:
+    """Run the body of an operation on types, and let errors that the library raises name the operation.
+
+    Raises
+    ------
+    Exception : as `raise_with_context`; what handlers of users raise stays as it is
+    """
+    try:
+        return operation.decompose(*args, **kwargs)
+    except BACKEND_ERRORS as error:
+        if not _is_raised_here(error):
+            raise
+        raise_with_context(operation, error, args, kwargs)
+
+
+DeclaredOperation.decompose_in_its_terms = decompose_in_its_terms
+
+
+def _is_raised_here(error: Exception) -> bool:
+    """Return whether this library or an array library raised an error, and no function of a user."""
+    trace = error.__traceback__
+    module = ""
+    while trace is not None:
+        module = trace.tb_frame.f_globals.get("__name__", "")
+        trace = trace.tb_next
+    return module.partition(".")[0] in ("dispatchkit", "numpy")
+
+
 def _raise_explained(
     operation: DeclaredOperation, error: Exception, args: Sequence[Any], kwargs: Mapping[str, Any], inner: bool
 ) -> NoReturn:

@@ -7,7 +7,7 @@ import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
+from typing import Any, ClassVar
 
 from dispatchkit.backends.arrays import foreign, making_with
 from dispatchkit.declare.axes import ALONG_AXES, Axes
@@ -99,9 +99,11 @@ class DeclaredOperation(Overridable):
     compiler : what writes its functions
     on_change : by function, what is called with it when rules or base type have changed, for what it holds of them
     call : what the public function calls where that is one that pickles by value can hold
+    decompose_in_its_terms : runs the body of an operation on types; its errors name the operation
     """
 
     call: Callable[..., Any]
+    decompose_in_its_terms: ClassVar[Callable[..., Any]]
 
     may_give_none = False
 
@@ -282,7 +284,7 @@ class DeclaredOperation(Overridable):
     @override
     def decomposition(self) -> Callable[..., Any] | None:
         if self.decomposes and not self.parameters.nullary:
-            return self.decompose
+            return self.decompose_in_its_terms
         return None
 
     def decompose(self, *args: Any, **kwargs: Any) -> Any:

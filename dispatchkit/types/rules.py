@@ -144,10 +144,15 @@ def axis_of(name: str, x: Any, axis: int) -> int:
 
     Raises
     ------
-    IndexError : if there is no such axis
+    TypeError : if it is no integer
+    AxisError : if there is no such axis
     """
+    if not hasattr(axis, "__index__"):
+        raise TypeError(f"{name}: axis must be an int, found {axis!r}")
     if not -x.ndim <= axis < x.ndim:
-        raise IndexError(f"{name}: axis {axis} is out of range for a {type(x).__name__}, which has {x.ndim} axes")
+        raise np.exceptions.AxisError(
+            f"{name}: axis {axis} is out of range for a {type(x).__name__}, which has {x.ndim} axes"
+        )
     return int(axis % x.ndim)
 
 
@@ -156,7 +161,8 @@ def axes_of(name: str, x: Any, axis: Any) -> set[int]:
 
     Raises
     ------
-    IndexError : if there is no such axis
+    TypeError : if one is no integer
+    AxisError : if there is no such axis
     ValueError : if an axis is there twice
     """
     if axis is None:
@@ -165,3 +171,20 @@ def axes_of(name: str, x: Any, axis: Any) -> set[int]:
     if len(set(axes)) < len(axes):
         raise ValueError(f"{name}: axis {axis} holds an axis twice")
     return set(axes)
+
+
+def permutation_of(name: str, x: Any, axes: Any) -> tuple[int, ...]:
+    """Return the axes of an array in another order, counted from the front.
+
+    Raises
+    ------
+    TypeError : if they are no tuple of integers
+    AxisError : if there is no such axis
+    ValueError : if one is there twice, or missing
+    """
+    if not isinstance(axes, (tuple, list)):
+        raise TypeError(f"{name}: axes must be a tuple of ints, found {axes!r}")
+    order = tuple(axis_of(name, x, axis) for axis in axes)
+    if sorted(order) != list(range(x.ndim)):
+        raise ValueError(f"{name}: axes {tuple(axes)} are no permutation of {tuple(range(x.ndim))}")
+    return order

@@ -38,7 +38,7 @@ from dispatchkit.types.levels import (
 )
 from dispatchkit.types.missing import split_missing
 from dispatchkit.types.plotting import Drawn, drawn
-from dispatchkit.types.rules import array_of, implements, implements_each, is_plain
+from dispatchkit.types.rules import array_of, axis_of, implements, implements_each, is_plain
 
 
 @tensor_protocol.array_type(
@@ -619,7 +619,8 @@ def diff_masked(x: Any, /, n: int = 1, *, axis: int = -1, prepend: Any = None, a
         return decline("what is put before and after it are arrays or numbers")
     if ends:
         x = ops.concat([part for part in (prepend, x, append) if part is not None], axis=axis)
-    length, along = x.shape[axis], axis % x.ndim
+    along = axis_of("diff", x, axis)
+    length = x.shape[along]
     ahead, behind = (tuple([slice(None)] * along + [part]) for part in (slice(1, None), slice(0, max(length - 1, 0))))
     if x.dtype == ops.bool:
         step = ops.not_equal(x[ahead], x[behind])

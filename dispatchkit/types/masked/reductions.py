@@ -24,7 +24,7 @@ from dispatchkit.types.masked.array import (
     with_value,
     wrap_masked,
 )
-from dispatchkit.types.rules import array_of, implements, implements_each, is_plain
+from dispatchkit.types.rules import array_of, axis_of, implements, implements_each, is_plain
 
 
 @implements_each((ops.softmax, ops.log_softmax), MaskedTensor)
@@ -142,6 +142,8 @@ def quantile_masked(
         return decline("quantiles are found along one axis or all, by interpolation")
     if x.dtype.kind == "c":
         return decline("complex numbers have no order")
+    if axis is not None:
+        axis = axis_of("quantile", x, axis)
     if getattr(q, "shape", ()):
         each = [quantile_masked(x, part, axis=axis, keepdims=keepdims) for part in ops.reshape(q, (-1,))]
         if not each:

@@ -20,15 +20,18 @@ from dispatchkit.types.named.array import (
     with_names,
     without_names,
 )
-from dispatchkit.types.rules import axis_of, implements, implements_each
+from dispatchkit.types.rules import axis_of, implements, implements_each, permutation_of
 
 # Another order.
 
 
 @implements(ops.permute_dims)
 def permute_named(x: NamedTensor, /, axes: Any) -> Any:
-    axes = places(ops.permute_dims, x, tuple(axes))
-    return with_names(ops.permute_dims(x.data, axes), tuple(x.names[i] for i in axes))
+    numbers = axes
+    if isinstance(axes, (tuple, list)):
+        numbers = places(ops.permute_dims, x, tuple(axes))
+    order = permutation_of("permute_dims", x, numbers)
+    return with_names(ops.permute_dims(x.data, order), tuple(x.names[i] for i in order))
 
 
 @implements_each((ops.t, ops.matrix_transpose), NamedTensor)
@@ -39,11 +42,13 @@ def transpose_named(op: Any, x: NamedTensor, /) -> Any:
 @implements(ops.transpose, NamedTensor)
 def transpose_axes_named(x: NamedTensor, /, axes: Any = None, *more: Any) -> Any:
     if axes is None:
-        return permute_named(x, range(len(x.names))[::-1])
+        return permute_named(x, tuple(reversed(range(len(x.names)))))
     if isinstance(axes, (int, str)):
         if len(more) == 1:
             return swapaxes_named(x, axes, more[0])
         axes = (axes, *more)
+    if not isinstance(axes, (tuple, list)):
+        raise TypeError(f"transpose: axes must be ints, or a tuple of them, found {axes!r}")
     if len(axes) != len(x.names):
         raise ValueError(f"transpose: {len(axes)} axes are given for an array with {len(x.names)}")
     return permute_named(x, axes)

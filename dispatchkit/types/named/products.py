@@ -140,6 +140,8 @@ def _contracted(x1: Any, x2: Any, axes: Any) -> tuple[tuple[int, ...], tuple[int
             raise ValueError(f"tensordot: axes={axes} cannot be contracted in arrays with {x1.ndim} and {x2.ndim} axes")
         return tuple(range(x1.ndim - axes, x1.ndim)), tuple(range(axes))
     pair = axes
+    if not isinstance(axes, (str, tuple, list)):
+        raise TypeError(f"tensordot: axes must be an int, or a name, or the axes of each array, found {axes!r}")
     if isinstance(axes, str):
         pair = (axes, axes)
     elif all(isinstance(axis, str) for axis in axes):

@@ -18,6 +18,7 @@ from dispatchkit.types.rules import (
     check_product,
     implements,
     is_plain,
+    permutation_of,
     promote,
 )
 from dispatchkit.types.sparse_pattern import FORMATS, SparsePattern, kernels, product
@@ -346,8 +347,6 @@ def matrix_transpose_sparse(x: SparseTensor, /) -> SparseTensor:
 
 @implements(ops.permute_dims)
 def permute_dims_sparse(x: SparseTensor, /, axes: tuple[int, ...]) -> Any:
-    if sorted(a % 2 for a in axes if -2 <= a < 2) != [0, 1]:
-        raise ValueError(f"permute_dims: axes {tuple(axes)} are no permutation of (0, 1)")
-    if axes[0] % 2 == 0:
+    if permutation_of("permute_dims", x, axes) == (0, 1):
         return x
     return matrix_transpose_sparse(x)

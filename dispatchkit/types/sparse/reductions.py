@@ -293,7 +293,7 @@ def tensordot_sparse(x1: SparseTensor, x2: Any, /, *, axes: Any = 2) -> Any:
     pair = axes
     if axes == 1:
         pair = ([1], [0])
-    if isinstance(pair, int) or [np.size(part) for part in pair] != [1, 1]:
+    if not isinstance(pair, (tuple, list)) or [np.size(part) for part in pair] != [1, 1]:
         return decline("only one axis of each is contracted")
     first, second = (int(np.ravel(part)[0]) for part in pair)
     left = x1

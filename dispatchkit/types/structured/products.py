@@ -12,7 +12,7 @@ from dispatchkit import linalg, ops
 from dispatchkit.declare.wrapping import wrap_array
 from dispatchkit.protocol.steps import decline
 from dispatchkit.tensor import Tensor
-from dispatchkit.types.rules import array_of, axes_of, axis_of, check_product, implements, plain_arrays, promote
+from dispatchkit.types.rules import array_of, axes_of, check_product, implements, permutation_of, plain_arrays, promote
 from dispatchkit.types.structured.banded import BandedTensor, is_hermitian
 from dispatchkit.types.structured.base import NO_MATRIX, StructuredTensor, check_system, floating, with_dtype
 from dispatchkit.types.structured.diagonal import FEW, DiagonalTensor, ScalarTensor
@@ -194,9 +194,7 @@ def trace_structured(x: StructuredTensor, /, *, offset: int = 0, dtype: Any = No
 
 @implements(ops.permute_dims)
 def permute_dims_structured(x: StructuredTensor, /, axes: tuple[int, ...]) -> Any:
-    wanted = tuple(axis_of("permute_dims", x, axis) for axis in axes)
-    if sorted(wanted) != list(range(x.ndim)):
-        raise ValueError(f"permute_dims: axes {tuple(axes)} are no permutation of {tuple(range(x.ndim))}")
+    wanted = permutation_of("permute_dims", x, axes)
     batch = tuple(range(x.ndim - 2))
     if wanted == (*batch, x.ndim - 1, x.ndim - 2):
         return ops.matrix_transpose(x)

@@ -219,7 +219,8 @@ def product_of_all(call: QuantityCall) -> Plan:
         axes = range(len(shape))
     elif isinstance(axis, tuple):
         axes = axis
-    lengths = [shape[i] for i in axes if -len(shape) <= i < len(shape)]  # the operation refuses any other axis
+    # The operation refuses any other axis.
+    lengths = [shape[i] for i in axes if isinstance(i, int) and -len(shape) <= i < len(shape)]
     return {"x": KEPT}, _vector(call, unit) ** math.prod(lengths)
 
 
