@@ -21,7 +21,8 @@ def copyto(dst: Array, src: Array | complex, casting: Any = "same_kind", where: 
     if where is None:
         dst[...] = src
     else:
-        dst[...] = xp.where(where, src, dst)
+        # Of arrays with units, the first of the two says in which the result is: what is not written stays as it is.
+        dst[...] = xp.where(xp.logical_not(as_array(where)), dst, src)
 
 
 def _write(a: Any, values: Any, write: Callable[[Any, Any], None]) -> None:

@@ -318,7 +318,9 @@ def _compute(
         return function(*inputs)
     if len(outs) != 1 or outs[0] is None:
         return NotImplemented  # the elements that are left out have no value
-    return tensor_namespace.where(as_array(given["where"]), function(*inputs), as_array(outs[0]))
+    # Of arrays with units, the first of the two says in which the result is: what is not written stays as it is.
+    left = tensor_namespace.logical_not(as_array(given["where"]))
+    return tensor_namespace.where(left, as_array(outs[0]), function(*inputs))
 
 
 def _reduce(name: str, x: Any, given: dict[str, Any]) -> Any:

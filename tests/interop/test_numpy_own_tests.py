@@ -76,6 +76,22 @@ def test_a_quantity_is_written_to_in_its_unit() -> None:
     assert q.magnitude.tolist() == [3.0, 2.0]
 
 
+WRITERS: dict[str, Callable[[Any, Any, Any], Any]] = {
+    "copyto": lambda x, written, where: np_.copyto(x, written, where=where),
+    "putmask": lambda x, written, where: np_.putmask(x, where, written),
+    "out": lambda x, written, where: np_.add(written, written, out=x, where=where),
+}
+
+
+@pytest.mark.parametrize("write", WRITERS.values(), ids=WRITERS)
+def test_what_is_not_written_is_not_converted_to_another_unit_and_back(write: Callable[[Any, Any, Any], Any]) -> None:
+    numbers = np.asarray([complex(np.inf, 0.0), 0.07, 1.1])  # an infinite one, converted, would be inf+nanj
+    q = dk.types.QuantityTensor(numbers.copy(), "m")
+    write(q, dk.types.QuantityTensor([1.0, 2.0, 3.0], "inch"), np.asarray([False, True, False]))
+    assert q.magnitude.numpy()[[0, 2]].tolist() == numbers[[0, 2]].tolist()
+    assert q.magnitude.numpy()[1] != numbers[1]
+
+
 X = np.arange(6.0).reshape(2, 3)
 # What NumPy refuses, of a matrix of shape (2, 3).
 REFUSED: dict[str, Callable[[Any], Any]] = {
