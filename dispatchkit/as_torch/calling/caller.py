@@ -25,6 +25,7 @@ from dispatchkit.as_torch.calling import (  # noqa: F401  # they enter what they
     matrix_checks,
     network_checks,
     shape_checks,
+    window_checks,
 )
 from dispatchkit.as_torch.calling.arguments import arguments_by_name
 from dispatchkit.as_torch.calling.checks import CHECKS, EACH_TIME, LOOKS, kind_of
@@ -62,6 +63,8 @@ LISTS = frozenset({"split_with_sizes_copy", "unbind_copy"})
 OF_ALL = frozenset({"max", "min"})
 # Axes that numbers are taken along as one element.
 LIFTED = frozenset({"dim", "dim0", "axis0"})
+# Kinds of arguments that may be tensors with axes.
+OF_TENSORS = frozenset({"Tensor", "Any"})
 MOST = 100  # plans that a function keeps
 
 
@@ -115,6 +118,9 @@ class FunctionCaller:
         operands: list[Any] = [overload for overload in self.signatures.overloads if takes_several(overload)]
         # Whether the first argument alone says of which kind a result is.
         self.first_decides = not operands and table.NUMBERS_AS_OPERANDS.isdisjoint(names)
+        # Whether a tensor may stand in the second place.
+        seconds: list[Any] = [overload[1].kind for overload in self.signatures.overloads if len(overload) > 1]
+        self.takes_second_tensor = not self.signatures.overloads or not OF_TENSORS.isdisjoint(seconds)
         self.fitting: set[tuple[Any, ...]] = set()
         self.plans: dict[Any, Plan] = {}
         self.fresh = path in table.COPIED_HERE

@@ -411,7 +411,9 @@ def linear(input, weight, bias=None):
     if bias is None or tuple(bias.shape) == tuple(weight.shape[:1]):
         return functional.linear(input, weight, bias)
     y = functional.linear(input, weight)
-    if np.broadcast_shapes(bias.shape, y.shape) != tuple(y.shape) or (bias.ndim > 2 and weight.ndim > 1):
+    if np.broadcast_shapes(bias.shape, y.shape) != tuple(y.shape) or (
+        bias.ndim > 2 and weight.ndim > 1 and input.ndim < 4
+    ):
         raise RuntimeError(
             f"The expanded size of the tensor must match the existing size: bias has shape {[*bias.shape]}, the "
             f"product {[*y.shape]}"
