@@ -173,7 +173,9 @@ def taken_of_nothing_by_argument(samples: Any) -> dict[str, set[str]]:
         first = next(iter(given.values()))
         for cut in (*CUTS, lambda x: x[:0] if x is first else x):  # noqa: B023  # called at once
             whole = without_elements(op, sample, given, cut)
-            for name, x in whole[1].items() if whole is not None else ():
+            if whole is None:
+                continue
+            for name, x in whole[1].items():
                 known = taken.setdefault(name, set())
                 known |= {each for each in DTYPES if each not in known and takes(op.op, whole[0], [x], each)}
     return taken

@@ -39,7 +39,13 @@ from dispatchkit.as_torch.calling.reductions import BROADCASTING, broadcast_targ
 from dispatchkit.as_torch.calling.refused import RefusedDtypes
 from dispatchkit.as_torch.calling.results import named
 from dispatchkit.as_torch.calling.sequences import check_several
-from dispatchkit.as_torch.calling.signatures import NAMES, check_single_types, check_types, signatures_of
+from dispatchkit.as_torch.calling.signatures import (
+    NAMES,
+    check_single_types,
+    check_types,
+    least_of_method,
+    signatures_of,
+)
 from dispatchkit.backends.arrays import dtype_name, numpy_dtype
 from dispatchkit.declare.libraries import making_like
 from dispatchkit.declare.namespace import tensor_namespace as xp
@@ -121,6 +127,7 @@ class FunctionCaller:
         # Whether a tensor may stand in the second place.
         seconds: list[Any] = [overload[1].kind for overload in self.signatures.overloads if len(overload) > 1]
         self.takes_second_tensor = not self.signatures.overloads or not OF_TENSORS.isdisjoint(seconds)
+        self.least = least_of_method(path)
         self.fitting: set[tuple[Any, ...]] = set()
         self.plans: dict[Any, Plan] = {}
         self.fresh = path in table.COPIED_HERE
@@ -189,9 +196,11 @@ class FunctionCaller:
 
         Raises
         ------
-        TypeError : for one
+        TypeError : for one, and for fewer arguments than a method takes
         """
         self.check_no_out(self.path, kwargs)
+        if self.least and len(args) + len(kwargs) < self.least:
+            raise TypeError(f"{self.path}() takes at least {self.least} arguments, found {len(args) + len(kwargs)}")
         return self(args, kwargs)
 
     def check_in_place(self, name: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:

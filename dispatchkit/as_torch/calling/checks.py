@@ -392,7 +392,7 @@ def counts_of_repeats(given: Given) -> None:
         counts = np.asarray(counts.array)
     if np.any(np.asarray(counts) < 0):
         raise RuntimeError(f"Repeats must be non-negative, found {counts}")
-    if size is None:
+    if size is None or (given.get("repeats") is None and not x.numel()):
         return
     _, length = axis_of(given)
     if given.get("dim") is None:

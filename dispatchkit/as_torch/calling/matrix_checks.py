@@ -277,7 +277,8 @@ def sum_of_weights(given: Given) -> None:
     weights = [given[name] for name in ("fweights", "aweights") if is_array(given.get(name))]
     if not weights or any(x.is_tracer or x.ndim != 1 for x in weights) or len({x.shape for x in weights}) > 1:
         return
-    if not math.prod([np.asarray(x.detach().array) for x in weights]).sum():
+    counts: Any = math.prod([np.asarray(x.detach().array) for x in weights])
+    if not counts.sum():
         raise RuntimeError("cov(): weights sum to zero, can't be normalized")
 
 
@@ -416,15 +417,3 @@ def rows_of_embedding(given: Given) -> None:
             f"Expected tensor for argument #1 'indices' to have one of the following scalar types: Long, Int; but got "
             f"{dtype_name(index)}"
         )
-
-
-@look_of("nn.functional.linear")
-def bias_of_product(given: Given) -> None:
-    x, weight, bias = given["input"], given["weight"], given.get("bias")
-    if not (is_array(x) and is_array(weight) and is_array(bias)):
-        return
-    if x.ndim == 2 and weight.ndim == 1:
-        raise RuntimeError(f"mat2 must be a matrix, got 1-D tensor: weight has shape {[*weight.shape]}")
-    fused = x.ndim == 2 or (bias.ndim and x.ndim < 4)
-    if not fused and (kind_of(bias) != "c" or kind_of(x) == "c"):
-        given["bias"] = xp.astype(bias, x.dtype, copy=False)  # which is added to the product

@@ -182,7 +182,7 @@ PASSED_ON = {
     "nonzero": "Tensor input",
     "unique_consecutive": "Tensor input, bool return_inverse, bool return_counts, int? dim",
     "unique": "int? dim",
-    "lu": "bool pivot",
+    "lu": "Tensor A, bool pivot",
     "nn.functional.pad": "int[] pad, str mode, float? value",
     "norm": "int[1]? dim, bool keepdim",
     "meshgrid": "str? indexing",
@@ -278,6 +278,15 @@ def name_of_type(value: Any) -> str:
 def least_of(path: str) -> int:
     """Return how many arguments a function takes at least; 0 where PyTorch looks at them in Python."""
     return min(map(_least, signatures_of(path).overloads), default=0)
+
+
+def least_of_method(path: str) -> int:
+    """Return how many arguments a method takes at least, where that has not all forms of the function; 0 elsewhere."""
+    overloads = signatures_of(path).overloads
+    of_tensor = [overload for overload in overloads if overload and overload[0].name == "input"]
+    if len(of_tensor) == len(overloads):
+        return 0
+    return min(map(_least, of_tensor), default=0)
 
 
 def check_presence(path: str, overload: Sequence[Argument], args: Sequence[Any], kwargs: Mapping[str, Any]) -> None:
