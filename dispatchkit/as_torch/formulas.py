@@ -48,7 +48,6 @@ _FORMULAS: dict[str, Function] = {
     "mvlgamma": lambda input, p: p * (p - 1) / 4 * LOG_PI + sum(lgamma(input - i / 2) for i in range(p)),
     "special.spherical_bessel_j0": lambda input: xp.where(xp.isinf(input), 0.0, np.sinc(input / math.pi)),
     # Of places.
-    "repeat_interleave": lambda input, repeats, dim=None, *, output_size=None: xp.repeat(input, repeats, axis=dim),
     "msort": lambda input: xp.sort(input, axis=0) if input.ndim else xp.clone(input),
     "select_scatter": lambda input, src, dim, index: xp.index_put(input, index_along(input, dim, index), src),
     "index_copy": lambda input, dim, index, source: xp.index_put(

@@ -43,6 +43,8 @@ def _is_integral(x):
 
 
 def pow(input, exponent):
+    if isinstance(input, bool) and _is_integral(exponent):
+        input = int(input)
     if not (_is_integral(input) and _is_integral(exponent)):
         return xp.pow(input, exponent)
     if not is_array(exponent):
@@ -138,6 +140,14 @@ def linalg_vecdot(x, y, *, dim=-1):
     if x.ndim == y.ndim and x.shape[dim] == y.shape[dim]:
         return xp.vecdot(x, y, axis=dim)
     return xp.sum(xp.conj(x) * y, axis=dim, dtype=xp.result_type(x, y))
+
+
+def bincount(input, weights=None, minlength=0):
+    if not input.numel() and minlength >= 0:
+        return xp.zeros((minlength,), dtype=xp.int64)  # whatever the weights
+    if weights is not None and xp.isdtype(weights.dtype, "complex floating"):
+        weights = xp.real(weights)
+    return xp.bincount(input, weights, minlength=minlength)
 
 
 def isin(elements, test_elements, *, assume_unique=False, invert=False):
@@ -422,8 +432,8 @@ def nonzero_static(input, *, size, fill_value=-1):
 
 
 def block_diag(*tensors):
-    given = {"tensors": tuple([np.atleast_2d(x) for x in several(tensors)])}
-    matrices, rows = (given | in_common_dtype(given))["tensors"], []
+    given = {"tensors": tuple(several(tensors))}
+    matrices, rows = [np.atleast_2d(x) for x in (given | in_common_dtype(given))["tensors"]], []
     ends = list(accumulate(m.shape[1] for m in matrices))
     for m, end in zip(matrices, ends, strict=True):
         rows.append(xp.pad(m, ((0, 0), (end - m.shape[1], ends[-1] - end))))

@@ -106,7 +106,10 @@ def multilabel_soft_margin_loss(input, target, weight=None):
     if not xp.isdtype(target.dtype, ("real floating", "complex floating")):
         target = xp.astype(target, in_floats(input).dtype)
     scores, target = xp.broadcast_arrays(input, target)
-    loss = functional.binary_cross_entropy_with_logits(scores, target, reduction="none")
+    if xp.isdtype(target.dtype, "complex floating"):
+        loss = (target - 1) * functional.logsigmoid(-scores) - target * functional.logsigmoid(scores)
+    else:
+        loss = functional.binary_cross_entropy_with_logits(scores, target, reduction="none")
     if weight is not None:
         loss = loss * weight
     return xp.sum(loss, axis=input.ndim - 1) / input.shape[-1]

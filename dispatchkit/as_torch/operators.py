@@ -268,6 +268,8 @@ def where_asked(name: str, place: int, call: Call) -> Call:
 
     def answer(args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         asked = kwargs.get("inplace", False)
+        if len(args) > place + 1:
+            raise TypeError(f"{name}() takes at most {place + 1} positional arguments but {len(args)} were given")
         if len(args) > place:
             asked = args[place]
         if not asked:

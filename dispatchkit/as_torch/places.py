@@ -13,6 +13,12 @@ from dispatchkit.declare.namespace import tensor_namespace as xp
 from dispatchkit.declare.wrapping import holds
 
 
+def repeat_interleave(input, repeats=None, dim=None, *, output_size=None):
+    if repeats is None:  # how often each number is repeated
+        return repeat_interleave(xp.arange(input.shape[0]), input, 0)
+    return xp.repeat(input, repeats, axis=dim)
+
+
 def index_add(input, dim, index, source, *, alpha=1):
     places = index_along(input, dim, xp.reshape(index, (-1,)))
     return xp.index_put(input, places, times(source, alpha), accumulate=True)

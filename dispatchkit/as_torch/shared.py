@@ -21,6 +21,8 @@ def times(x: Any, alpha: Any) -> Any:
     """Return an array times a factor, itself where that is 1, which may be of another dtype."""
     if alpha == 1:
         return x
+    if is_array(x) and xp.isdtype(x.dtype, "bool") and isinstance(alpha, int):
+        alpha = bool(alpha)  # as booleans are multiplied by
     return x * alpha
 
 

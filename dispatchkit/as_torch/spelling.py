@@ -202,7 +202,7 @@ class Tensor(PlainTensor):
     @override
     def __getitem__(self, key: Any, /) -> Any:
         if type(key) is not int:
-            key = index_like_pytorch(key)
+            key = index_like_pytorch(key, self)
             if mixes(key):
                 part, rest = selected_first(self, key)
                 return PlainTensor.__getitem__(part, rest)
@@ -213,7 +213,7 @@ class Tensor(PlainTensor):
         if isinstance(value, Number):
             value = in_dtype_of(self, value)
         if type(key) is not int:
-            key = index_like_pytorch(key)
+            key = index_like_pytorch(key, self)
         part: Any = self
         if mixes(key):
             part, key = selected_first(self, key)

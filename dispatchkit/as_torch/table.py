@@ -170,7 +170,7 @@ NOT_OF_NUMBERS = frozenset(
 ARGUMENTS_OF_ANY_KIND = frozenset(
     {
         *("mask", "condition", "index", "indices", "repeats", "sorter", "dtype", "n", "pivots", "LU_pivots", "weight"),
-        *("fweights", "aweights", "q", "target", "input_mask", "other_mask", "tensor_indices_or_sections"),
+        *("fweights", "aweights", "weights", "q", "target", "input_mask", "other_mask", "tensor_indices_or_sections"),
         *("size", "shape"),
     }
 )

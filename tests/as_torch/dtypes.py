@@ -40,6 +40,10 @@ EXCLUDED = frozenset(
 )
 
 
+# Samples of a function that are made without elements.
+MOST = 16
+
+
 def make_files() -> dict[str, str]:
     """Return the table by its path."""
     return {"dispatchkit/as_torch/calling/dtypes.csv": make_table()}
@@ -59,7 +63,8 @@ def make_table() -> str:
 def rows() -> Iterator[tuple[str, ...]]:
     """Yield for each function and argument which dtypes are refused, and which are taken after all.
 
-    These are those of numbers that are arrays, and of arrays without elements.
+    These are those of numbers that are arrays, and of arrays without elements: of an argument by itself ``all``, where
+    its dtype is not looked at then.
     """
     entered: dict[str, dict[str, tuple[str, ...]]] = {}
     for name in sorted({op.name for op in op_db} - EXCLUDED):
@@ -114,7 +119,7 @@ def refused_of(path: str, ops: list[Any]) -> dict[str, tuple[str, ...]]:
     for _, _, given in samples:
         group |= dict.fromkeys(name for name, x in given.items() if x.dtype is next(iter(given.values())).dtype)
     found = {}
-    of_nothing = taken_of_nothing(samples)
+    of_nothing, single_of_nothing = taken_of_nothing(samples), taken_of_nothing_by_argument(samples)
     of_numbers = taken_by_argument([each for each in samples if not next(iter(each[2].values())).ndim])
     for argument, (dtype, taken) in taken_by_argument(with_axes or samples).items():
         refused = [each for each in DTYPES if each not in taken]
@@ -122,11 +127,28 @@ def refused_of(path: str, ops: list[Any]) -> dict[str, tuple[str, ...]]:
         if taken == {dtype} and argument in group and len(group) > 1:
             text = SAME
         if text and taken and not (len(group) == 1 and argument in group):
-            further = [of_numbers.get(argument, ("", set()))[1], of_nothing if argument == ALL else set()]
             name = " ".join((ALL, *group)) if argument == ALL else argument
-            taken_after_all = (" ".join(each for each in refused if each in also and text != SAME) for also in further)
-            found[name] = (text, *taken_after_all)
+            further = (of_numbers.get(argument, ("", set()))[1], of_nothing)
+            after_all = [" ".join(each for each in refused if each in also and text != SAME) for also in further]
+            if argument != ALL:
+                after_all[1] = "all" * (not single_of_nothing.get(argument, set(DTYPES)) <= taken)
+            found[name] = (text, *after_all)
     return found
+
+
+CUTS: tuple[Callable[[Any], Any], ...] = (lambda x: x[:0], lambda x: x[None][:0])
+
+
+def without_elements(op: Any, sample: Any, given: dict[str, Any], cut: Any) -> tuple[Any, dict[str, Any]] | None:
+    """Return a sample whose arrays are cut, and these by name; None where it is not taken."""
+    cut_off = {name: cut(x) if x.ndim else x for name, x in given.items()}
+    by_place = {id(x): cut_off[name] for name, x in given.items()}
+    args = [by_place.get(id(value), value) for value in (sample.input, *sample.args)]
+    kwargs = {name: by_place.get(id(value), value) for name, value in sample.kwargs.items()}
+    cut_sample = SampleInput(args[0], args=tuple(args[1:]), kwargs=kwargs)
+    if any(x.ndim for x in given.values()) and takes(op.op, cut_sample, [], ""):
+        return cut_sample, cut_off
+    return None
 
 
 def taken_of_nothing(samples: Any) -> set[str]:
@@ -134,20 +156,29 @@ def taken_of_nothing(samples: Any) -> set[str]:
     taken: list[set[str]] = []
     for op, sample, given in samples:
         first = next(iter(given.values())).dtype
-        cuts: tuple[Callable[[Any], Any], ...] = (lambda x: x[:0], lambda x: x[None][:0])
-        for cut in cuts:
-            with_axes = {id(x): cut(x) for x in given.values() if x.ndim}
-            empty = [x for x in with_axes.values() if x.dtype is first]
-
-            def cut_off(value: Any, with_axes: Any = with_axes) -> Any:
-                return with_axes.get(id(value), value)
-
-            args = [cut_off(value) for value in (sample.input, *sample.args)]
-            kwargs = {name: cut_off(value) for name, value in sample.kwargs.items()}
-            cut_sample = SampleInput(args[0], args=tuple(args[1:]), kwargs=kwargs)
-            if empty and takes(op.op, cut_sample, [], ""):
-                taken.append({each for each in DTYPES if takes(op.op, cut_sample, empty, each)})
+        for cut in CUTS:
+            whole = without_elements(op, sample, given, cut)
+            empty = [x for x in whole[1].values() if x.ndim and x.dtype is first] if whole is not None else []
+            if whole is not None and empty:
+                taken.append({each for each in DTYPES if takes(op.op, whole[0], empty, each)})
     return set.intersection(*taken) if taken else set()
+
+
+def taken_of_nothing_by_argument(samples: Any) -> dict[str, set[str]]:
+    """Return the dtypes that each argument may have where arrays have no elements, all of them or the first alone."""
+    taken: dict[str, set[str]] = {}
+    for op, sample, given in samples[:MOST]:
+        if len(given) < 2:
+            continue
+        first = next(iter(given.values()))
+        for cut in (*CUTS, lambda x: x[:0] if x is first else x):  # noqa: B023  # called at once
+            whole = without_elements(op, sample, given, cut)
+            if whole is None:
+                continue
+            for name, x in whole[1].items():
+                known = taken.setdefault(name, set())
+                known |= {each for each in DTYPES if each not in known and takes(op.op, whole[0], [x], each)}
+    return taken
 
 
 def taken_by_argument(samples: Any) -> dict[str, tuple[str, set[str]]]:

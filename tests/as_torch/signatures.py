@@ -120,7 +120,10 @@ def names_of(path: str) -> list[str]:
     parameters = inspect.signature(function).parameters.values()
     if any(p.kind is p.VAR_POSITIONAL for p in parameters):
         return []
-    return [p.name for p in parameters if p.kind is p.POSITIONAL_OR_KEYWORD and p.name[0] != "_"]
+    names = [p.name for p in parameters if p.kind is p.POSITIONAL_OR_KEYWORD]
+    while names and names[-1][0] == "_":
+        names.pop()
+    return names
 
 
 def kinds_by_path() -> dict[str, tuple[str, bool, bool]]:

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from tests.programs.fuzz.as_torch.calls import Array, Call
-from tests.programs.fuzz.as_torch.faults import has_two_faults
+from tests.programs.fuzz.as_torch.faults import has_two_faults, mixed
 from tests.programs.fuzz.as_torch.listed import Entry, read
 
 
@@ -72,3 +72,30 @@ def test_two_faults_are_shown_where_each_of_both_remains_alone() -> None:
 def test_a_fault_that_one_library_alone_refuses_is_none_of_two() -> None:
     call = Call("sum", "function", (Array(np.zeros(2, "bool")), 5))
     assert not has_two_faults(call, [], lambda other: errors_of(other, looks_at_axes=False))
+
+
+def errors_of_two_arrays(call: Call) -> tuple[Any, Any, bool]:
+    """Return the errors of a library that looks at dtypes of all arrays first, and of one that looks at axes first."""
+    arrays = [x for x in call.args if isinstance(x, Array)]
+    if len(arrays) < 2:
+        return None, None, False
+    dtype_fault = TypeError("no bool") if any(x.data.dtype.kind == "b" for x in arrays) else None
+    axis_fault = IndexError("too few axes") if any(x.data.ndim < 2 for x in arrays) else None
+    ours, theirs = dtype_fault or axis_fault, axis_fault or dtype_fault
+    return ours, theirs, ours is not None and type(ours) is type(theirs)
+
+
+def test_two_faults_of_all_arrays_are_shown_where_each_of_both_remains_alone() -> None:
+    call = Call("mm", "function", (Array(np.zeros(2, "bool")), Array(np.zeros(2, "bool"))))
+    assert has_two_faults(call, [], errors_of_two_arrays)
+
+
+@pytest.mark.parametrize(
+    ("parts", "shape", "dtype", "option"),
+    [({"shapes"}, (2,), "float64", 1), ({"dtypes"}, (3, 4), "bool", 1), ({"options"}, (3, 4), "float64", 5)],
+)
+def test_parts_of_a_call_are_taken_of_one_with_faults(parts: set[str], shape: Any, dtype: str, option: int) -> None:
+    bad = Call("f", "function", (Array(np.zeros(2, "bool")), 5))
+    call = mixed(bad, Call("f", "function", (Array(np.zeros((3, 4))), 1)), parts)
+    array, number = call.args
+    assert (array.data.shape, array.data.dtype.name, number) == (shape, dtype, option)

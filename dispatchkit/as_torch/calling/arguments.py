@@ -77,9 +77,16 @@ def arguments_by_name(
             given[name] = value.dtype
         elif name == "dtype" and type(value) is type:
             given[name] = OF_PYTHON.get(value, value)
-        elif type(value) is int and (targets.get(name) == "shape" or (name == "dims" and path == "permute")):
+        elif type(value) is int and takes_one_length(path, name, targets):
             given[name] = (value,)
     return given
+
+
+def takes_one_length(path: str, name: str, targets: Mapping[str, str]) -> bool:
+    """Return whether a single integer may stand for a shape."""
+    if name == "dims":
+        return path == "permute"
+    return targets.get(name) == "shape" and path != "full"
 
 
 def has_synonyms(path: str) -> bool:

@@ -25,6 +25,7 @@ from dispatchkit.as_torch.calling import (  # noqa: F401  # they enter what they
     matrix_checks,
     network_checks,
     shape_checks,
+    window_checks,
 )
 from dispatchkit.as_torch.calling.arguments import arguments_by_name
 from dispatchkit.as_torch.calling.checks import CHECKS, EACH_TIME, LOOKS, kind_of
@@ -38,7 +39,13 @@ from dispatchkit.as_torch.calling.reductions import BROADCASTING, broadcast_targ
 from dispatchkit.as_torch.calling.refused import RefusedDtypes
 from dispatchkit.as_torch.calling.results import named
 from dispatchkit.as_torch.calling.sequences import check_several
-from dispatchkit.as_torch.calling.signatures import NAMES, check_single_types, check_types, signatures_of
+from dispatchkit.as_torch.calling.signatures import (
+    NAMES,
+    check_single_types,
+    check_types,
+    least_of_method,
+    signatures_of,
+)
 from dispatchkit.backends.arrays import dtype_name, numpy_dtype
 from dispatchkit.declare.libraries import making_like
 from dispatchkit.declare.namespace import tensor_namespace as xp
@@ -62,6 +69,8 @@ LISTS = frozenset({"split_with_sizes_copy", "unbind_copy"})
 OF_ALL = frozenset({"max", "min"})
 # Axes that numbers are taken along as one element.
 LIFTED = frozenset({"dim", "dim0", "axis0"})
+# Kinds of arguments that may be tensors with axes.
+OF_TENSORS = frozenset({"Tensor", "Any"})
 MOST = 100  # plans that a function keeps
 
 
@@ -115,6 +124,10 @@ class FunctionCaller:
         operands: list[Any] = [overload for overload in self.signatures.overloads if takes_several(overload)]
         # Whether the first argument alone says of which kind a result is.
         self.first_decides = not operands and table.NUMBERS_AS_OPERANDS.isdisjoint(names)
+        # Whether a tensor may stand in the second place.
+        seconds: list[Any] = [overload[1].kind for overload in self.signatures.overloads if len(overload) > 1]
+        self.takes_second_tensor = not self.signatures.overloads or not OF_TENSORS.isdisjoint(seconds)
+        self.least = least_of_method(path)
         self.fitting: set[tuple[Any, ...]] = set()
         self.plans: dict[Any, Plan] = {}
         self.fresh = path in table.COPIED_HERE
@@ -183,9 +196,11 @@ class FunctionCaller:
 
         Raises
         ------
-        TypeError : for one
+        TypeError : for one, and for fewer arguments than a method takes
         """
         self.check_no_out(self.path, kwargs)
+        if self.least and len(args) + len(kwargs) < self.least:
+            raise TypeError(f"{self.path}() takes at least {self.least} arguments, found {len(args) + len(kwargs)}")
         return self(args, kwargs)
 
     def check_in_place(self, name: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:

@@ -214,6 +214,19 @@ def sums_of_reals(given: Given) -> None:
 def real_steps_of_range(given: Given) -> None:
     if is_complex(given.get("dtype")):
         raise NotImplementedError('"arange" not implemented for complex numbers')
+    no_boolean_results(given)
+
+
+def no_boolean_results(given: Given) -> None:
+    """Raise where numbers in steps are asked for as booleans."""
+    if given.get("dtype") is not None and numpy_dtype(given["dtype"]).kind == "b":
+        raise NotImplementedError("numbers in steps are not implemented for 'Bool'")
+
+
+@look_of("as_tensor", "asarray")
+def some_data(given: Given) -> None:
+    if "data" in given and given["data"] is None:
+        raise RuntimeError("Could not infer dtype of NoneType")
 
 
 def is_complex(dtype: Any) -> bool:
@@ -223,6 +236,8 @@ def is_complex(dtype: Any) -> bool:
 
 @look_of("repeat_interleave")
 def axis_of_repeats(given: Given) -> None:
+    if given.get("repeats") is None and given["input"].ndim != 1:
+        raise RuntimeError(f"repeat_interleave only accept 1D vector as repeat, found {[*given['input'].shape]}")
     is_number = is_array(given["input"]) and not given["input"].ndim
     if is_number and isinstance(given.get("dim"), int) and given.get("repeats") is not None:
         raise np.exceptions.AxisError("Dimension out of range (expected to be in range of [-1, 0], but got 1)")
@@ -231,7 +246,10 @@ def axis_of_repeats(given: Given) -> None:
 @look_of("masked.mean")
 def floats_of_means(given: Given) -> None:
     x: Any = given.get("input")
-    if is_array(x) and given.get("dtype") is None and kind_of(x) in "ui":
+    dtype = given.get("dtype")
+    if dtype is not None and numpy_dtype(dtype).kind in "bui":
+        raise ValueError(f"mean(): Could not infer output dtype: it must be floating-point or complex, found {dtype}")
+    if is_array(x) and dtype is None and kind_of(x) in "bui":
         raise ValueError(
             f"mean(): Could not infer output dtype. Input dtype must be either a floating point or complex dtype. Got: "
             f"{x.dtype}"
@@ -286,7 +304,7 @@ def order_at_edges(given: Given) -> None:
 @look_each_time_of("signal.windows.gaussian", "signal.windows.exponential", "signal.windows.kaiser")
 def positive_widths(given: Given) -> None:
     for name, words in (("std", "Standard deviation"), ("tau", "Tau")):
-        if not given.get(name, 1.0) > 0:
+        if given.get(name, 1.0) <= 0:
             raise ValueError(f"{words} must be positive, got: {given[name]} instead.")
     if given.get("beta", 12.0) < 0:
         raise ValueError(f"beta must be non-negative, got: {given['beta']} instead.")
@@ -321,6 +339,8 @@ def order_of_differences(given: Given) -> None:
     parts = [given[name] for name in ("prepend", "append") if is_array(given.get(name))]
     if not order and not parts:
         given.pop("dim", None)
+    if not order:
+        given |= dict.fromkeys(("prepend", "append"))  # which have no part in the result
     for part in parts:
         axis, _ = axis_of(given, default=-1)
         if part.ndim != x.ndim:
@@ -365,14 +385,14 @@ def kinds_in_sets(given: Given) -> None:
 def counts_of_repeats(given: Given) -> None:
     x, counts, size = given["input"], given.get("repeats"), given.get("output_size")
     if counts is None:
-        return
+        x = counts = given["input"]
     if is_array(counts):
         if counts.is_tracer:
             return
         counts = np.asarray(counts.array)
     if np.any(np.asarray(counts) < 0):
         raise RuntimeError(f"Repeats must be non-negative, found {counts}")
-    if size is None:
+    if size is None or (given.get("repeats") is None and not x.numel()):
         return
     _, length = axis_of(given)
     if given.get("dim") is None:
@@ -382,9 +402,15 @@ def counts_of_repeats(given: Given) -> None:
         raise RuntimeError(f"repeat_interleave: Invalid output_size, expected {count} but got {size}")
 
 
+@look_of("cumulative_trapezoid", "trapezoid")
+def steps_of_numbers(given: Given) -> None:
+    if kind_of(given.get("dx", 1.0)) == "b":
+        raise RuntimeError("trapezoid: Currently, we only support dx as a real number.")
+
+
 @look_of("cumulative_trapezoid", "trapezoid", "trapz")
 def real_steps(given: Given) -> None:
-    if kind_of(given.get("dx", 1.0)) in "bc":
+    if kind_of(given.get("dx", 1.0)) == "c":
         raise RuntimeError("trapezoid: Currently, we only support dx as a real number.")
     if not given["y"].ndim:
         raise IndexError("Dimension specified as -1 but tensor has no dimensions")
@@ -396,6 +422,8 @@ def bounds(given: Given) -> None:
     if not limits:
         raise RuntimeError("torch.clamp: At least one of 'min' or 'max' must not be None")
     kinds = {kind_of(limit) for limit in limits if is_array(limit)}
+    if len(limits) == 1 and kinds == {"b"}:
+        return  # the larger or the smaller of two booleans
     if kind_of(given["input"]) == "b" and kinds <= {"b"}:
         raise NotImplementedError("\"clamp\" not implemented for 'Bool'")
 
@@ -422,6 +450,7 @@ def _look_at_ends(name: str) -> None:
     @look_of(name)
     def kind_of_ends(given: Given) -> None:
         dtype = given.get("dtype")
+        no_boolean_results(given)
         kinds = [kind_of(given[end]) for end in ("start", "end") if given.get(end) is not None]
         if dtype is not None and "c" in kinds and not is_complex(dtype):
             raise RuntimeError(f"torch.{name}(): inferred complex dtype can't be safely cast to passed dtype {dtype}")

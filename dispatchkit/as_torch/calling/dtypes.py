@@ -22,7 +22,7 @@ UNIFORM = frozenset(
 )
 FACTORS = frozenset({"alpha", "beta"})
 # Functions that make whole numbers of factors for tensors of integers.
-CUTTING = frozenset({"addmm", "addmv", "addbmm", "baddbmm", "addr"})
+CUTTING = frozenset({"addmm", "addmv", "addbmm", "baddbmm"})
 
 
 def check_dtypes(path: str, given: dict[str, Any]) -> None:
@@ -72,8 +72,8 @@ def check_factors(path: str, given: dict[str, Any]) -> None:
                 given[name] = int(factor)
             continue
         if isinstance(factor, bool) and highest != "b":
-            raise RuntimeError("Boolean alpha only supported for Boolean results.")
+            raise RuntimeError(f"Boolean {name} only supported for Boolean results.")
         if isinstance(factor, (float, complex)) and highest in "bui":
-            raise RuntimeError("For integral input tensors, argument alpha must not be a floating point number.")
+            raise RuntimeError(f"For integral input tensors, argument {name} must not be a floating point number.")
         if isinstance(factor, complex) and highest == "f":
-            raise RuntimeError("For non-complex input tensors, argument alpha must not be a complex number.")
+            raise RuntimeError(f"For non-complex input tensors, argument {name} must not be a complex number.")

@@ -320,6 +320,11 @@ def axes_of_places(given: Given) -> None:
 
 @look_of("scatter_reduce")
 def order_of_complex_numbers(given: Given) -> None:
+    index: Any = given.get("index")
+    if is_array(index) and not index.numel():
+        return
+    if kind_of(given["input"]) == "b" and given.get("reduce") == "mean":
+        raise NotImplementedError("\"scatter_reduce\" with 'mean' not implemented for 'Bool'")
     if kind_of(given["input"]) == "c" and given.get("reduce") in ("amax", "amin", "max", "min"):
         raise NotImplementedError(
             f'"scatter_reduce" with {given["reduce"]!r} not implemented for {dtype_name(given["input"])!r}'

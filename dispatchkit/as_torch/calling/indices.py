@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from dispatchkit.as_torch.calling.checks import dtype_name, kind_of
+from dispatchkit.as_torch.shared import in_dtype_of
 from dispatchkit.as_torch.table import is_array
 from dispatchkit.backends.arrays import dtype_name as numpy_name
 from dispatchkit.declare.namespace import tensor_namespace as xp
@@ -20,12 +21,17 @@ __all__ = ["check_dtype_of_places", "index_like_pytorch", "mixes", "selected_fir
 NOT_NUMBERS = (list, tuple, slice, type(None), type(Ellipsis), Storage, np.ndarray)
 
 
-def index_like_pytorch(key: Any) -> Any:
+def index_like_pytorch(key: Any, x: Any = None) -> Any:
     """Return an index as operations take it: arrays of uint8 are masks.
+
+    Parameters
+    ----------
+    key : the index
+    x : the tensor that it is of
 
     Raises
     ------
-    IndexError : for arrays of other dtypes than PyTorch takes
+    IndexError : for arrays of other dtypes than PyTorch takes, and for what stands behind two ellipses
     ValueError : for a slice that goes backwards
     """
     if type(key) is list and any(isinstance(part, NOT_NUMBERS) for part in key):
@@ -34,7 +40,7 @@ def index_like_pytorch(key: Any) -> Any:
         for part in key:
             if type(part) is slice:
                 index_like_pytorch(part)
-        return tuple([index_like_pytorch(part) for part in without_further_ellipses(key)])
+        return tuple([index_like_pytorch(part) for part in without_further_ellipses(key, x)])
     if isinstance(key, np.integer):
         return int(key)
     if isinstance(key, Storage) and is_whole_number(key):
@@ -55,11 +61,21 @@ def index_like_pytorch(key: Any) -> Any:
     return key
 
 
-def without_further_ellipses(key: tuple[Any, ...]) -> tuple[Any, ...]:
-    """Return an index without all ellipses but the first: the others stand for no axes."""
+def without_further_ellipses(key: tuple[Any, ...], x: Any) -> tuple[Any, ...]:
+    """Return an index without all ellipses but the first: the others stand for no axes.
+
+    Raises
+    ------
+    IndexError : where something stands behind the second one, and the first one stands for axes
+    """
     places = [place for place, part in enumerate(key) if part is Ellipsis]
     if len(places) < 2:
         return key
+    others = [part for part in key if part is not None and not isinstance(part, (bool, type(Ellipsis)))]
+    count = sum(part.ndim if is_array(part) and kind_of(part) == "b" else 1 for part in others)
+    behind = [part for part in key[places[1] :] if part is not Ellipsis and part != slice(None)]
+    if x is not None and behind and x.ndim > count:
+        raise IndexError(f"too many indices for tensor of dimension {x.ndim}: an index has one ellipsis")
     return tuple([part for place, part in enumerate(key) if part is not Ellipsis or place == places[0]])
 
 
@@ -131,6 +147,8 @@ def check_dtype_of_places(x: Any, key: Any, value: Any) -> None:
     of_one = len(arrays) == 1 and elements.numel() == 1 and kind_of(arrays[0]) == "b"
     if of_one and np.ndim(arrays[0]) and kind_of(elements) == "c" and kind_of(x) != "c" and elements.item().imag:
         raise RuntimeError(f"value cannot be converted to type {dtype_name(x)} without overflow")
+    if of_one and np.ndim(arrays[0]) and not elements.is_tracer:
+        in_dtype_of(x, elements.item())  # raises if it is a number that the dtype does not hold
     if not arrays or (of_one and np.ndim(arrays[0])):
         return
     x[key]  # raises if the index itself is at fault

@@ -272,6 +272,16 @@ def range_of_pivots(given: Given) -> None:
         )
 
 
+@look_each_time_of("cov")
+def sum_of_weights(given: Given) -> None:
+    weights = [given[name] for name in ("fweights", "aweights") if is_array(given.get(name))]
+    if not weights or any(x.is_tracer or x.ndim != 1 for x in weights) or len({x.shape for x in weights}) > 1:
+        return
+    counts: Any = math.prod([np.asarray(x.detach().array) for x in weights])
+    if not counts.sum():
+        raise RuntimeError("cov(): weights sum to zero, can't be normalized")
+
+
 @look_each_time_of("linalg.ldl_solve")
 def parts_of_indefinite_factors(given: Given) -> None:
     LD: Any = given["LD"]
@@ -320,6 +330,10 @@ def axes_of_equations(given: Given) -> None:
             f"torch.linalg.lstsq: input.dim() must be greater or equal to other.dim() and (input.dim() - other.dim()) "
             f"<= 1, found shapes {[*A.shape]} and {[*B.shape]}"
         )
+    if is_array(A) and is_array(B) and A.ndim - B.ndim == 1:
+        pairs = zip(A.shape[:-1], B.shape, strict=True)
+        if any(1 not in pair and pair[0] != pair[1] for pair in pairs):
+            raise RuntimeError(f"The sizes of tensors must match: found {[*B.shape]} for matrices of {[*A.shape]}")
 
 
 @look_each_time_of("cholesky_solve", "cholesky_inverse")
@@ -344,7 +358,9 @@ def columns_of_points(given: Given) -> None:
         raise RuntimeError(f"X1 and X2 must have the same number of columns. X1: {x.shape[-1]} X2: {y.shape[-1]}")
 
 
-@look_each_time_of("cholesky", "linalg.cholesky", "linalg.cholesky_ex", "linalg.solve_triangular")
+@look_each_time_of(
+    "cholesky", "linalg.cholesky", "linalg.cholesky_ex", "linalg.solve_triangular", "linalg.inv_ex", "triangular_solve"
+)
 def square_matrices(given: Given) -> None:
     x: Any = next(given[name] for name in ("A", "input", "x") if name in given)
     rows, columns = x.shape[-2:]
@@ -395,3 +411,9 @@ def rows_of_embedding(given: Given) -> None:
     weight = given["weight"]
     if is_array(weight) and weight.ndim != 2:
         raise np.exceptions.AxisError(f"'weight' must be 2-D, found shape {[*weight.shape]}")
+    index = given["input"]
+    if is_array(index) and numpy_name(index.dtype) not in ("int64", "int32"):
+        raise RuntimeError(
+            f"Expected tensor for argument #1 'indices' to have one of the following scalar types: Long, Int; but got "
+            f"{dtype_name(index)}"
+        )

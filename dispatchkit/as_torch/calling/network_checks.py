@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from dispatchkit.as_torch.calling.checks import Given, check_of, dtype_name, kind_of, look_each_time_of, look_of
-from dispatchkit.as_torch.calling.promotion import common_dtype
+from dispatchkit.as_torch.calling.promotion import CATEGORIES
 from dispatchkit.as_torch.shared import in_dtype_of
 from dispatchkit.as_torch.table import is_array
 from dispatchkit.backends.arrays import dtype_name as numpy_name
@@ -174,9 +174,10 @@ def _look_at_dropout(path: str, *, training: bool) -> None:
     @look_of(path)
     def floats_to_drop(given: Given) -> None:
         x = given["input"]
-        if path.endswith("alpha_dropout") and given.get("training", training) and kind_of(x) == "c":
+        draws = given.get("training", training) and 0 < given.get("p", 0.5) < 1
+        if path.endswith("alpha_dropout") and draws and kind_of(x) == "c":
             raise NotImplementedError(f'"{path.rpartition(".")[2]}" not implemented for {dtype_name(x)!r}')
-        if given.get("training", training) and 0 < given.get("p", 0.5) < 1 and x.numel() and kind_of(x) in "bui":
+        if draws and x.numel() and kind_of(x) in "bui":
             raise RuntimeError(f"result type Double can't be cast to the desired output type {dtype_name(x)}")
 
 
@@ -244,13 +245,6 @@ def pairs_of_vectors(given: Given) -> None:
         )
 
 
-@look_of(f"{F}unfold")
-def axes_to_unfold(given: Given) -> None:
-    x = given["input"]
-    if x.ndim < 3:
-        raise np.exceptions.AxisError(f"unfold: Expected 3D or 4D tensor for input, but got: {[*x.shape]}")
-
-
 @look_of("stft")
 def windows_to_align(given: Given) -> None:
     if given.get("align_to_window") is not None and given.get("center", True):
@@ -260,10 +254,17 @@ def windows_to_align(given: Given) -> None:
 @look_of(f"{F}binary_cross_entropy_with_logits")
 def dtype_of_weights(given: Given) -> None:
     arrays = {name: value for name, value in given.items() if is_array(value)}
-    if kind_of(given["input"]) == "f" and len({numpy_dtype(x.dtype) for x in arrays.values()}) > 1:
-        dtype = common_dtype(value for name, value in arrays.items() if name != "weight")
-        if dtype.kind == "f":
-            given |= {name: xp.astype(x, dtype, copy=False) for name, x in arrays.items()}
+    target = given["target"]
+    if kind_of(given["input"]) != "f" or len({numpy_dtype(x.dtype) for x in arrays.values()}) < 2:
+        return
+    for x in arrays.values():
+        if CATEGORIES[kind_of(x)] > CATEGORIES[kind_of(target)]:
+            raise RuntimeError(
+                f"result type {dtype_name(x)} can't be cast to the desired output type {dtype_name(target)}: make the "
+                f"target of dtype {x.dtype}"
+            )
+    if kind_of(target) == "f":  # whose dtype the result has
+        given |= {name: xp.astype(x, target.dtype, copy=False) for name, x in arrays.items()}
 
 
 @look_of(f"{F}cross_entropy")
@@ -436,85 +437,13 @@ def order_of_margins(given: Given) -> None:
     if given.get("p", 1) not in (1, 2):
         raise ValueError(f"only p == 1 and p == 2 supported, found {given['p']}")
     x, target = given["input"], given["target"]
+    if x.ndim == 2 and x.shape[0] == 1 and not target.ndim:
+        x = given["input"] = x[0]
     weight: Any = given.get("weight")
     if is_array(weight) and weight.ndim != 1:
         raise ValueError(f"weight must be one-dimensional, found shape {[*weight.shape]}")
     if x.ndim == 2 and (target.ndim > 1 or target.numel() != x.shape[0]):
         raise RuntimeError(f"multi_margin_loss: Expected target size [{x.shape[0]}], but got {[*target.shape]}")
-
-
-@look_each_time_of(*(f"{F}max_unpool{axes}d" for axes in (1, 2, 3)))
-def shapes_of_places(given: Given) -> None:
-    x, index = given["input"], given["indices"]
-    if x.shape != index.shape:
-        raise RuntimeError(
-            f"Expected shape of indices to be same as that of the input tensor ({[*x.shape]}) but got indices tensor "
-            f"with shape: {[*index.shape]}"
-        )
-
-
-def _look_at_unpooling(axes: int) -> None:
-    @look_of(f"{F}max_unpool{axes}d")
-    def lengths_of_unpooling(given: Given) -> None:
-        x, kernels = given["input"], _of_axes(given["kernel_size"], axes)
-        steps, ends, count = kernels, _of_axes(given.get("padding", 0), axes), len(kernels)
-        if given.get("stride") is not None:
-            steps = _of_axes(given["stride"], axes)
-        if count != axes:
-            raise RuntimeError(f"There should be exactly {axes} elements in output_size, but got {count} elements.")
-        lengths = [
-            (x.shape[place - count] - 1) * steps[place] + kernels[place] - 2 * ends[place] for place in range(count)
-        ]
-        if given.get("output_size") is not None:
-            lengths = _checked_lengths(given["output_size"], lengths, steps)
-        for place, length in enumerate(lengths):
-            if length < 0:
-                raise ValueError(
-                    f"max_unpooling: output_size must contain non-negative spatial dimensions, but got "
-                    f"output_size[{place}]={length}"
-                )
-        index = given["indices"]
-        if x.ndim not in (axes + 1, axes + 2):
-            raise RuntimeError(
-                f"Input to max_unpool{axes}d should be a {axes + 1}d or {axes + 2}d Tensor, but got a tensor with "
-                f"{x.ndim} dimensions."
-            )
-        if numpy_name(index.dtype) != "int64":
-            raise RuntimeError(f"elements in indices should be type int64 but got: {dtype_name(index)}")
-        given["output_size"] = tuple(lengths)
-
-
-def _of_axes(value: Any, axes: int) -> tuple[Any, ...]:
-    """Return numbers for all axes, of which one may stand for all."""
-    if isinstance(value, (tuple, list)):
-        return tuple(value)
-    return (value,) * axes
-
-
-def _checked_lengths(asked: Any, lengths: list[Any], steps: Any) -> list[Any]:
-    """Return the lengths of the axes of a result that are asked for, where windows can have left them.
-
-    Raises
-    ------
-    ValueError : for others
-    """
-    axes = len(lengths)
-    wanted = asked[2:] if len(asked) == axes + 2 else asked
-    if len(wanted) != axes:
-        raise ValueError(
-            f"output_size should be a sequence containing {axes} or {axes + 2} elements, but it has a length of "
-            f"'{len(asked)}'"
-        )
-    for place, (length, default, step) in enumerate(zip(wanted, lengths, steps, strict=False)):
-        if not default - step < length < default + step:
-            raise ValueError(
-                f'invalid output_size "{wanted}" (dim {place} must be between {default - step} and {default + step})'
-            )
-    return list(wanted)
-
-
-for _axes in (1, 2, 3):
-    _look_at_unpooling(_axes)
 
 
 @look_each_time_of(f"{F}pad", "constant_pad_nd")
@@ -595,7 +524,7 @@ def axes_of_responses(given: Given) -> None:
 
 @look_of(f"{F}interpolate")
 def bytes_between(given: Given) -> None:
-    if str(given["input"].dtype) == "uint8" and given.get("mode") in ("area", "linear", "trilinear"):
+    if numpy_name(given["input"].dtype) == "uint8" and given.get("mode") in ("area", "linear", "trilinear"):
         raise NotImplementedError(f"\"{given['mode']}\" not implemented for 'Byte'")
 
 
@@ -610,22 +539,11 @@ def mean_of_floats(given: Given) -> None:
         )
 
 
-@look_of(*(f"{F}{kind}_pool{axes}d" for kind in ("avg", "max") for axes in (1, 2, 3)))
-def stride_of_windows(given: Given) -> None:
-    if given.get("stride") == ():
-        del given["stride"]
-
-
-@look_each_time_of(f"{F}avg_pool3d")
-def lengths_of_windows(given: Given) -> None:
-    x, kernels = given["input"], _of_axes(given["kernel_size"], 3)
-    if x.ndim in (4, 5) and any(n < k for n, k in zip(x.shape[-3:], kernels, strict=False)):
-        raise RuntimeError(f"input image {[*x.shape[-3:]]} smaller than kernel size {[*kernels]}")
-
-
 @look_of(f"{F}rms_norm", f"{F}layer_norm")
 def axes_of_norms(given: Given) -> None:
     shape = given.get("normalized_shape")
+    if shape == ():
+        raise RuntimeError("Expected normalized_shape to be at least 1-dimensional, but got normalized_shape = []")
     if not isinstance(shape, tuple) or not all(isinstance(length, int) for length in shape):
         raise TypeError(f"argument 'normalized_shape' (position 2) must be tuple of ints, not {type(shape).__name__}")
 
@@ -641,6 +559,8 @@ def least_axes_of_norms(given: Given) -> None:
             f"input of size {[*x.shape]}"
         )
     weight: Any = given.get("weight")
+    if is_array(weight) and kind_of(weight) == kind_of(x) in "fc":
+        given["weight"] = xp.astype(weight, x.dtype, copy=False)
     if is_array(weight) and tuple(weight.shape) != shape:
         raise RuntimeError(
             f"Expected weight to be of same shape as normalized_shape, but got weight of shape {[*weight.shape]} and "

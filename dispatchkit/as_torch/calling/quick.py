@@ -23,6 +23,8 @@ def quick(whole: FunctionCaller, otherwise: Callable[..., Any], most: int, cls: 
     """
     function, looked, plain, one_dtype = whole.function, whole.looked, whole.is_plain, whole.one_dtype
     adopt, least = whole.adopt, max(1, least_of(whole.path))
+    if not whole.takes_second_tensor:
+        most = min(most, 1)
 
     def call(*args: Any, **kwargs: Any) -> Any:
         # Tensors alone, of which nothing is to be looked at.

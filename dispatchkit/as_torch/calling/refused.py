@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from functools import cache
 from numbers import Number
 from typing import Any
@@ -24,6 +25,27 @@ __all__ = ["RefusedDtypes"]
 ALL = "*"
 # What stands for all dtypes but that of the other tensors.
 SAME = frozenset({"same"})
+
+
+def takes_no_pairs(given: dict[str, Any]) -> bool:
+    """Return whether there are no neighbours along an axis to take the mean of."""
+    y, axis = given["y"], given.get("dim", -1)
+    return bool(y.ndim) and -y.ndim <= axis < y.ndim and not y.shape[axis]
+
+
+def takes_number(given: dict[str, Any]) -> bool:
+    """Return whether one of two factors is a number."""
+    return any(not x.ndim for x in tensors_of(given).values())
+
+
+# Kinds of elements that a function takes after all, and for which arguments.
+AFTER_ALL: dict[str, tuple[str, Callable[[dict[str, Any]], bool]]] = {
+    "inner": ("b", takes_number),
+    **dict.fromkeys(("trapezoid", "trapz"), ("b", takes_no_pairs)),
+    **dict.fromkeys(("matrix_power", "linalg.matrix_power"), ("b", lambda given: given["n"] in (0, 1))),
+    "nn.functional.hardtanh": ("u", lambda given: given.get("min_val", -1.0) >= 0),
+    "nn.functional.l1_loss": ("ui", lambda given: given.get("reduction", "mean") != "mean"),
+}
 
 
 @cache
@@ -55,14 +77,17 @@ class RefusedDtypes:
     Attributes
     ----------
     together : arguments that are of one dtype, and the dtypes that these refuse; None where they take all
-    single : dtypes that an argument refuses where it is not of the dtype of the others
+    single, single_of_nothing : dtypes that an argument refuses where it is not of the dtype of the others, where there
+        are elements, and where there are none
     of_numbers, of_nothing : dtypes of these that are taken where the first tensor has no axes, or one no elements
     results : dtypes that a result cannot be asked for in
     kinds : of which some dtype is refused, as NumPy abbreviates them
+    after_all : kinds that are taken after all, and what says for which arguments
     """
 
     def __init__(self, path: str) -> None:
         self.name = path.rpartition(".")[2]
+        self.after_all = AFTER_ALL.get(path)
         # Numbers are operands of functions whose operands have a dtype in common.
         self.numbers = NUMBERS_AS_OPERANDS - {"value"} if path in PROMOTING else frozenset()
         rows = dict(_table().get(path, {}))
@@ -76,6 +101,7 @@ class RefusedDtypes:
                 self.group = tuple(names.split()[1:])
                 self.together, self.of_numbers, self.of_nothing = rows.pop(names)
         self.single = {name: refused for name, (refused, *_) in rows.items()}
+        self.single_of_nothing = {name: refused for name, (refused, _, empty) in rows.items() if not empty}
         self.kinds = "".join(sorted({np.dtype(name).kind for name in self.together}))
 
     def __bool__(self) -> bool:
@@ -111,15 +137,18 @@ class RefusedDtypes:
             (dtype,) = of_group
             if dtype in self.together and not self.is_exempt(given, dtype):
                 raise NotImplementedError(f'"{self.name}" not implemented for {NAMES[dtype]!r}')
-        if is_empty(given):
-            return False
-        for name, refused in self.single.items():
+        empty = is_empty(given)
+        for name, refused in (self.single_of_nothing if empty else self.single).items():
             if name in dtypes and not (name in self.group and len(of_group) == 1):
                 self.check_single(name, dtypes, refused)
-        return True
+        return not empty
 
     def is_exempt(self, given: dict[str, Any], dtype: str) -> bool:
         """Return whether a dtype is taken after all, of numbers that are arrays or where there are no elements."""
+        if self.after_all is not None:
+            kinds, takes = self.after_all
+            if np.dtype(dtype).kind in kinds and takes(given):
+                return True
         if is_empty(given):
             return dtype in self.of_nothing
         x: Any = next((x for x in given.values() if isinstance(x, Storage)), None)

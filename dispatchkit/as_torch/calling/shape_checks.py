@@ -82,6 +82,8 @@ def lengths_of_parts(given: Given) -> None:
         return
     if not len(sizes):
         raise RuntimeError("unflatten: sizes must be non-empty")
+    if sizes.count(-1) > 1:
+        raise RuntimeError(f"unflatten: only one dimension can be inferred, found {[*sizes]}")
     axis, length = axis_of(given)
     if not given["input"].ndim:
         raise RuntimeError("unflatten: a tensor of 0 dimensions has no dimension to unflatten")
@@ -183,11 +185,14 @@ def parts_of_nothing(given: Given) -> None:
 @look_of("moveaxis", "movedim")
 def moved_axes(given: Given) -> None:
     count = max(given["input"].ndim, 1)
-    for axis in np.concatenate([np.atleast_1d(given.get(name, 0)) for name in ("source", "destination")]):
+    axes = [np.atleast_1d(given.get(name, 0)) for name in ("source", "destination")]
+    for axis in np.concatenate(axes):
         if not -count <= axis < count:
             raise np.exceptions.AxisError(
                 f"Dimension out of range (expected to be in range of [{-count}, {count - 1}], but got {axis})"
             )
+    if not given["input"].ndim and len(axes[0]) == len(axes[1]) < 2:
+        given["source"] = given["destination"] = ()
 
 
 @look_of("fft.fftshift", "fft.ifftshift")
@@ -281,9 +286,31 @@ MASKED = ("amax", "amin", "argmax", "argmin", "cumprod", "cumsum", "log_softmax"
 def axes_of_mask(given: Given) -> None:
     # Before a number is taken as one element along an axis.
     mask: Any = given.get("mask")
-    x: Any = given["input"]
     if is_array(mask) and kind_of(mask) != "b":
         given["mask"] = mask = mask != 0
+    check_axes_of_mask(given["input"], mask)
+
+
+@look_of("masked.logaddexp")
+def axes_of_masks(given: Given) -> None:
+    for operand, mask in (("input", "input_mask"), ("other", "other_mask")):
+        check_axes_of_mask(given[operand], given.get(mask))
+        if is_array(given.get(mask)) and kind_of(given[operand]) == "b":
+            raise NotImplementedError("identity of logaddexp on boolean input")
+
+
+@look_of(*(f"masked.{name}" for name in ("amax", "amin", "argmax", "argmin", "softmax", "log_softmax", "softmin")))
+def least_and_most(given: Given) -> None:
+    if given.get("mask") is None:
+        return
+    if kind_of(given["input"]) == "c":
+        raise TypeError(f"no complex number is the least or the largest: the input is of dtype {given['input'].dtype}")
+    if kind_of(given["input"]) == "b" and given.get("dtype") is None:
+        raise NotImplementedError("the largest and the least of all are not implemented for 'Bool'")
+
+
+def check_axes_of_mask(x: Any, mask: Any) -> None:
+    """Raise for a mask that has more axes than what it hides."""
     if is_array(mask) and is_array(x) and mask.ndim > x.ndim:
         raise IndexError(
             f"_input_mask expected broadcastable mask (got mask dimensionality higher than of the input): {mask.ndim} "

@@ -169,6 +169,9 @@ PASSED_ON = {
     **dict.fromkeys(("imag", "real", "transpose"), "Tensor input"),
     **dict.fromkeys(("tril_indices", "triu_indices"), "int row, int col, int offset"),
     "eye": "int n, int m",
+    "full": "int[] size",
+    "arange": "Scalar? start, Scalar? end, Scalar? step",
+    "bernoulli": "Tensor input",
     **{f"nn.functional.{name}": "bool training" for name in ("dropout", "alpha_dropout", "feature_alpha_dropout")},
     "nn.functional.embedding": "bool scale_grad_by_freq, bool sparse",
     "nn.functional.poisson_nll_loss": "bool log_input, bool full, float eps",
@@ -176,7 +179,7 @@ PASSED_ON = {
     "nonzero": "Tensor input",
     "unique_consecutive": "Tensor input, bool return_inverse, bool return_counts, int? dim",
     "unique": "int? dim",
-    "lu": "bool pivot",
+    "lu": "Tensor A, bool pivot",
     "nn.functional.pad": "int[] pad, str mode, float? value",
     "norm": "int[1]? dim, bool keepdim",
     "meshgrid": "str? indexing",
@@ -272,6 +275,15 @@ def name_of_type(value: Any) -> str:
 def least_of(path: str) -> int:
     """Return how many arguments a function takes at least; 0 where PyTorch looks at them in Python."""
     return min(map(_least, signatures_of(path).overloads), default=0)
+
+
+def least_of_method(path: str) -> int:
+    """Return how many arguments a method takes at least, where that has not all forms of the function; 0 elsewhere."""
+    overloads = signatures_of(path).overloads
+    of_tensor = [overload for overload in overloads if overload and overload[0].name == "input"]
+    if len(of_tensor) == len(overloads):
+        return 0
+    return min(map(_least, of_tensor), default=0)
 
 
 def check_presence(path: str, overload: Sequence[Argument], args: Sequence[Any], kwargs: Mapping[str, Any]) -> None:

@@ -408,10 +408,16 @@ def _look_at_axes_of_channels(name, axes, found):
 
 
 def linear(input, weight, bias=None):
-    if bias is None or tuple(bias.shape) == tuple(weight.shape[:1]):
+    if bias is None:
+        return functional.linear(input, weight)
+    if input.ndim == 2 and weight.ndim == 1:
+        raise RuntimeError(f"mat2 must be a matrix, got 1-D tensor: weight has shape {[*weight.shape]}")
+    if tuple(bias.shape) == tuple(weight.shape[:1]):
         return functional.linear(input, weight, bias)
     y = functional.linear(input, weight)
-    if np.broadcast_shapes(bias.shape, y.shape) != tuple(y.shape) or (bias.ndim > 2 and weight.ndim > 1):
+    if np.broadcast_shapes(bias.shape, y.shape) != tuple(y.shape) or (
+        bias.ndim > 2 and weight.ndim > 1 and input.ndim < 4
+    ):
         raise RuntimeError(
             f"The expanded size of the tensor must match the existing size: bias has shape {[*bias.shape]}, the "
             f"product {[*y.shape]}"

@@ -39,9 +39,10 @@ def native_layer_norm(input, normalized_shape, weight, bias, eps):
 
 
 def native_group_norm(input, weight, bias, N, C, HxW, group, eps):
-    eps = float(eps)
-    y = functional.group_norm(input, group, weight, bias, eps)
-    return y, *_mean_and_inverse(xp.reshape(input, (N, group, C // group * HxW)), -1, eps)
+    eps, x = float(eps), xp.reshape(input, (N, C, HxW))
+    y = functional.group_norm(x, group, weight, bias, eps)
+    statistics = _mean_and_inverse(xp.reshape(x, (N, group, C // group * HxW)), -1, eps)
+    return xp.reshape(y, input.shape), *statistics
 
 
 def _word(name, number, words):

@@ -104,12 +104,21 @@ def prod(xp: Namespace, x: Array, /, *, axis: Axis = None, keepdims: bool = Fals
 
 @prod.def_vjp
 def prod_vjp(xp, g, x, axis, keepdims):
+    x = in_kind_of(xp, x, g)
     return restore_axes(xp, g, x.shape, axis, keepdims) * _others(xp, conjugate(xp, x), axis)
 
 
 @prod.def_jvp
-def prod_jvp(xp, t, x, axis, dtype, keepdims):
+def prod_jvp(xp, t, x, y, axis, dtype, keepdims):
+    x, t = in_kind_of(xp, x, y), in_kind_of(xp, t, y)
     return xp.sum(t * _others(xp, x, axis), axis=axis, dtype=dtype, keepdims=keepdims)
+
+
+def in_kind_of(xp: Namespace, x: Any, y: Any) -> Any:
+    """Return the real parts of factors where these alone have part in a result, which is asked for as real numbers."""
+    if xp.isdtype(x.dtype, "complex floating") and not xp.isdtype(y.dtype, "complex floating"):
+        return xp.real(x)
+    return x
 
 
 def _others(xp: Namespace, x: Any, axis: Axis) -> Any:
@@ -342,7 +351,7 @@ def cumulative_prod(
 
 @cumulative_prod.def_vjp
 def cumulative_prod_vjp(xp, g, x, axis, include_initial):
-    x, g = lanes(xp, conjugate(xp, x), axis), lanes(xp, g, axis)
+    x, g = lanes(xp, conjugate(xp, in_kind_of(xp, x, g)), axis), lanes(xp, g, axis)
     if include_initial:
         g = g[..., 1:]
     cotangent = _products_before(xp, x) * _recurrence(xp, x[..., 1:], g)
@@ -352,8 +361,8 @@ def cumulative_prod_vjp(xp, g, x, axis, include_initial):
 
 
 @cumulative_prod.def_jvp
-def cumulative_prod_jvp(xp, t, x, axis, include_initial):
-    x, t = lanes(xp, x, axis), lanes(xp, t, axis)
+def cumulative_prod_jvp(xp, t, x, y, axis, include_initial):
+    x, t = lanes(xp, in_kind_of(xp, x, y), axis), lanes(xp, in_kind_of(xp, t, y), axis)
     direct = xp.flip(t * _products_before(xp, x), axis=-1)
     tangent = xp.flip(_recurrence(xp, xp.flip(x[..., 1:], axis=-1), direct), axis=-1)
     if include_initial:

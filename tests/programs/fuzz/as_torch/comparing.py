@@ -315,7 +315,7 @@ def compared_values(call: Call, sort: str, a: Any, b: Any) -> Difference | None:
             return None
     else:
         dtypes = {array.data.dtype.name for array in arrays_in((call.args, call.kwargs))}
-        coarse = not dtypes.isdisjoint(("float32", "complex64")) or a.dtype.itemsize == 4
+        coarse = not dtypes.isdisjoint(("float32", "complex64")) or a.dtype.name in ("float32", "complex64")
         rtol, atol = (2e-3, 2e-4) if coarse else (1e-6, 1e-8)
         if "float16" in dtypes:
             rtol, atol = 2e-2, 2e-2

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import re
+import warnings
 from collections.abc import Iterable, Iterator
 from typing import Any
 
 import numpy as np
 
-from .calls import Array, Call, arrays_in
+from .calls import Array, Call, arrays_in, mapped
 
 __all__ = ["has_two_faults", "repaired"]
 
@@ -17,8 +18,12 @@ COMMON = (None, 0, 1, -1, 2, 1.0, True, False, (), (0,), (1,), "mean")
 KINDS = ("float64", "int64", "bool", "complex128", "float32")
 
 
+# What a call is made of, each of which may be at fault by itself.
+PARTS = ("shapes", "dtypes", "options")
+
+
 def repaired(call: Call, good: Iterable[Call]) -> Iterator[Call]:
-    """Yield calls of which one argument is another one, or is left out.
+    """Yield calls of which one argument, or one thing about all arrays, is another one, or is left out.
 
     Parameters
     ----------
@@ -26,6 +31,11 @@ def repaired(call: Call, good: Iterable[Call]) -> Iterator[Call]:
     good : calls of the same function that have none; their arguments are tried first
     """
     good = list(good)
+    yield from with_all_arrays_changed(call)
+    for each in good:
+        for part in PARTS:
+            yield mixed(call, each, {part})
+            yield mixed(call, each, {*PARTS} - {part})
     for place in (*range(len(call.args)), *call.kwargs):
         old = value_at(call, place)
         values = [value_at(each, place) for each in good if holds(each, place)]
@@ -53,6 +63,52 @@ def with_value(call: Call, place: int | str, value: Any) -> Call:
     if isinstance(place, str):
         return call.changed(kwargs={**call.kwargs, place: value})
     return call.changed(args=(*call.args[:place], value, *call.args[place + 1 :]))
+
+
+def with_all_arrays_changed(call: Call) -> Iterator[Call]:
+    """Yield calls of which all arrays are of one dtype, or of one shape."""
+    arguments = (call.args, call.kwargs)
+
+    def changed(dtype: str | None, shape: tuple[int, ...] | None) -> Call:
+        def another(array: Array) -> Array:
+            lengths = array.data.shape if shape is None else shape
+            return Array(np.ones(lengths, dtype or array.data.dtype), "plain")
+
+        args, kwargs = mapped(arguments, Array, another)
+        return call.changed(args=args, kwargs=kwargs)
+
+    for kind in KINDS:
+        yield changed(kind, None)
+    for count in range(6):
+        for length in (1, 2):
+            yield changed(None, (length,) * count)
+
+
+def mixed(call: Call, good: Call, parts: set[str]) -> Call:
+    """Return a call with the shapes of arrays, their dtypes or all that are no arrays of another one.
+
+    Parameters
+    ----------
+    call : that has faults
+    good : that has none
+    parts : what is taken of the call with faults: some of `PARTS`
+    """
+
+    def of_both(bad: Any, fine: Any) -> Any:
+        if isinstance(bad, Array) and isinstance(fine, Array):
+            shaped = bad if "shapes" in parts else fine
+            typed = bad if "dtypes" in parts else fine
+            with np.errstate(all="ignore"), warnings.catch_warnings():
+                warnings.simplefilter("ignore")
+                return Array(shaped.data.astype(typed.data.dtype), shaped.layout)
+        return bad if "options" in parts else fine
+
+    args = [of_both(*pair) for pair in zip(call.args, good.args, strict=False)]
+    kwargs = {name: of_both(call.kwargs[name], good.kwargs[name]) for name in call.kwargs if name in good.kwargs}
+    rest = call if "options" in parts else good
+    args += rest.args[len(args) :]
+    kwargs |= {name: value for name, value in rest.kwargs.items() if name not in kwargs}
+    return call.changed(args=tuple(args), kwargs=kwargs)
 
 
 def others_for(call: Call, value: Any) -> Iterator[Any]:

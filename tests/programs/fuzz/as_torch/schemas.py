@@ -152,7 +152,10 @@ class Pool:
 
     def draw(self, rng: random.Random) -> Call:
         """Return a call of one of the functions."""
-        path = rng.choice(self.paths)
+        return self.draw_of(rng, rng.choice(self.paths))
+
+    def draw_of(self, rng: random.Random, path: str) -> Call:
+        """Return a call of a function."""
         schema = rng.choice(self.schemas[path])
         form = "function"
         if schema.name.endswith("_"):

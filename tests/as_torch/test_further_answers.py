@@ -1,0 +1,180 @@
+"""What random calls beside PyTorch found: answers and refusals that are PyTorch's; PyTorch is not needed."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+import dispatchkit.as_torch
+from dispatchkit.as_torch.calling.refused import RefusedDtypes
+
+torch: Any = dispatchkit.as_torch
+F, T = torch.nn.functional, torch.tensor
+NAN = float("nan")
+ROW, SQUARE = T([3.0, 1.0, 2.0]), T([[3.0, 1.0], [1.0, 2.0]])
+TRUE = T([True, False, True])
+CUBE = torch.arange(18.0).reshape(2, 3, 3)
+NONE = torch.zeros(0)
+
+
+def whole(*shape: int) -> Any:
+    """Return integers of a shape."""
+    return torch.ones(shape, dtype=torch.int64)
+
+
+ANSWERS: list[tuple[Callable[[], Any], Any]] = [
+    (lambda: torch.repeat_interleave(T([1, 2])), [0, 1, 1]),
+    (lambda: torch.repeat_interleave(T([1, 2]), output_size=3), [0, 1, 1]),
+    (lambda: torch.repeat_interleave(whole(0), output_size=3), []),
+    (lambda: torch.bincount(T([1, 2, 2]), T([0.5, 1.0, 1.0])), [0.0, 0.5, 2.0]),
+    (lambda: T([1, 2]).bincount(weights=T([1j, 2.0])), [0.0, 0.0, 2.0]),
+    (lambda: torch.bincount(whole(0), NONE, minlength=2), [0, 0]),
+    (lambda: torch.clamp(TRUE, max=T([False, True, True])), [False, False, True]),
+    (lambda: torch.clamp(TRUE, min=T([False, True, True])), [True, True, True]),
+    (lambda: torch.add(TRUE, TRUE, alpha=-1), [True, False, True]),
+    (lambda: torch.pow(True, T([-4, 0, 4])), [1, 1, 1]),
+    (lambda: torch.inner(TRUE, T(True)), [True, False, True]),
+    (lambda: T([[True]]).matrix_power(1), [[True]]),
+    (lambda: torch.movedim(T(2.0), 0, -1), 2.0),
+    (lambda: torch.movedim(T(2.0), (0,), (0,)), 2.0),
+    (lambda: torch.diff(ROW, 0, prepend=T([1j])), [3.0, 1.0, 2.0]),
+    (lambda: torch.trapz(ROW, dx=True), 3.5),
+    (lambda: torch.trapezoid(torch.zeros(0, dtype=torch.bool)), False),
+    (lambda: torch.block_diag(T([1.0], dtype=torch.float32), T(1.0)).dtype, torch.float32),
+    (lambda: F.hardtanh(T([1, 3], dtype=torch.uint8), 0.0, 2.0), [1, 2]),
+    (lambda: F.l1_loss(T([1, 2]), T([3, 2]), reduction="sum"), 2),
+    (lambda: F.l1_loss(T([1, 2]), T([3, 2]), reduction="none"), [2, 0]),
+    (lambda: F.linear(CUBE[None, :, :1, :1], T([[2.0]]), T([[[[1.0]]]])).flatten(), [1.0, 19.0]),
+    (lambda: F.softmax(ROW, 0, torch.float32).dtype, torch.float64),
+    (lambda: F.softmax(ROW, 0, 3, torch.float32).dtype, torch.float32),
+    (lambda: F.multi_margin_loss(ROW[None], T(0)), 0.0),
+    (lambda: F.multi_margin_loss(ROW[None], T(1)), 5 / 3),
+    (lambda: F.rms_norm(ROW.float(), (3,), ROW).dtype, torch.float32),
+    (lambda: F.binary_cross_entropy_with_logits(ROW, ROW.float()).dtype, torch.float32),
+    (lambda: F.alpha_dropout(T(1 + 1j), 1.0, True), 0j),
+    (lambda: F.multilabel_soft_margin_loss(T([0.0]), T([2j])), torch.log(T(2.0)).item() + 0j),
+    (lambda: torch.native_group_norm(CUBE, None, None, 1, 6, 3, 3, 0.0)[1].shape, (1, 3)),
+    (lambda: torch.lu_unpack(torch.eye(2), T([[2, 2], [1, 2]]).int())[0], [[0.0, 1.0], [1.0, 0.0]]),
+    (lambda: CUBE[..., 0, ...].shape, (2, 3)),
+    (lambda: CUBE[..., ..., :].shape, (2, 3, 3)),
+    (lambda: torch.signal.windows.gaussian(1, std=NAN).shape, (1,)),
+]
+
+
+@pytest.mark.parametrize(("call", "expected"), ANSWERS)
+def test_what_pytorch_answers_is_answered(call: Callable[[], Any], expected: Any) -> None:
+    y = call()
+    if isinstance(y, torch.Tensor):
+        y = y.tolist()
+    if isinstance(expected, (float, complex)):
+        assert y == pytest.approx(expected)
+    else:
+        assert y == expected
+
+
+@pytest.mark.parametrize(
+    ("call", "kind", "words"),
+    [
+        (
+            lambda: torch.repeat_interleave(T([[1, 2]])),
+            RuntimeError,
+            r"only accept 1D vector as repeat, found \[1, 2\]",
+        ),
+        (lambda: torch.repeat_interleave(T([1, 2]), output_size=4), RuntimeError, "expected 3 but got 4"),
+        (lambda: whole(2).repeat_interleave(), TypeError, "at least 2 arguments, found 1"),
+        (lambda: torch.lu(True), TypeError, "'A' must be Tensor, not bool"),
+        (lambda: torch.clamp(TRUE, min=TRUE, max=TRUE), NotImplementedError, "not implemented for 'Bool'"),
+        (lambda: torch.inner(TRUE, TRUE), NotImplementedError, "not implemented for 'Bool'"),
+        (lambda: T([[True]]).matrix_power(2), NotImplementedError, "not implemented for 'Bool'"),
+        (lambda: torch.trapezoid(TRUE), NotImplementedError, "not implemented for 'Bool'"),
+        (
+            lambda: torch.addr(SQUARE, ROW[:2], ROW[:2], beta=True),
+            RuntimeError,
+            "Boolean beta only supported for Boolean",
+        ),
+        (lambda: torch.addr(TRUE, TRUE, TRUE, beta=0.5), RuntimeError, "argument beta must not be a floating point"),
+        (lambda: torch.arange(T([1, 0]), 2), TypeError, "'start' must be Number, not Tensor"),
+        (lambda: torch.arange(1, 5, dtype=torch.bool), NotImplementedError, "not implemented for 'Bool'"),
+        (lambda: torch.linspace(1, 5, 2, dtype=torch.bool), NotImplementedError, "not implemented for 'Bool'"),
+        (lambda: torch.full(True, 1.0), TypeError, "'size' must be tuple of ints, not bool"),
+        (lambda: torch.full(2, 1.0), TypeError, "'size' must be tuple of ints, not int"),
+        (lambda: torch.broadcast_to(SQUARE, T([2, 2])), TypeError, "must be tuple of ints, not Tensor"),
+        (lambda: torch.as_tensor(None), RuntimeError, "Could not infer dtype of NoneType"),
+        (lambda: torch.bernoulli((1, 2), 0.5), TypeError, "'input' must be Tensor, not tuple"),
+        (lambda: torch.unflatten(SQUARE, 1, (-1, -1)), RuntimeError, r"only one dimension can be inferred"),
+        (lambda: torch.cov(SQUARE, aweights=torch.zeros(2)), RuntimeError, "weights sum to zero"),
+        (lambda: torch.linalg.inv_ex(SQUARE[:1]), RuntimeError, "square matrices, but they are 1 by 2"),
+        (lambda: torch.linalg.lstsq(torch.ones(3, 2, 3), SQUARE), RuntimeError, "sizes of tensors must match"),
+        (lambda: torch.ormqr(SQUARE, T(1.0), SQUARE), IndexError, "Expected input2 to have at least 1 dimensions"),
+        (lambda: torch.scatter_reduce(TRUE, 0, T([0]), TRUE, "mean"), NotImplementedError, "'mean' not implemented"),
+        (lambda: F.elu(ROW, 1.0, False, 0), TypeError, "at most 3 positional arguments but 4 were given"),
+        (
+            lambda: F.embedding(T([1], dtype=torch.int16), SQUARE),
+            RuntimeError,
+            "scalar types: Long, Int; but got Short",
+        ),
+        (lambda: F.linear(SQUARE, ROW[:2], T(1.0)), RuntimeError, r"must be a matrix, got 1-D tensor"),
+        (lambda: F.rms_norm(SQUARE, ()), RuntimeError, "at least 1-dimensional"),
+        (lambda: F.unfold(torch.ones(1, 1, 2, 2, 2), 1), IndexError, r"Expected 3D or 4D tensor .*\[1, 1, 2, 2, 2\]"),
+        (lambda: F.adaptive_max_pool2d(CUBE, None), TypeError, "not NoneType"),
+        (lambda: F.adaptive_avg_pool2d(CUBE, None), TypeError, "not NoneType"),
+        (lambda: F.max_unpool3d(SQUARE, whole(2, 2), (-1,)), ValueError, r"output_size\[0\]=-"),
+        (
+            lambda: F.binary_cross_entropy_with_logits(ROW, whole(3)),
+            RuntimeError,
+            "make the target of dtype torch.float64",
+        ),
+        (lambda: F.interpolate(CUBE.to(torch.uint8), scale_factor=2, mode="linear"), NotImplementedError, "'Byte'"),
+        (lambda: torch.masked.mean(TRUE), ValueError, "Could not infer output dtype. .* Got: torch.bool"),
+        (lambda: torch.masked.mean(ROW, dtype=torch.int8), ValueError, "must be floating-point or complex"),
+        (
+            lambda: torch.masked.argmax(ROW * 1j, 0, mask=TRUE),
+            TypeError,
+            "no complex number is the least or the largest",
+        ),
+        (lambda: torch.masked.amax(TRUE, 0, mask=TRUE), NotImplementedError, "not implemented for 'Bool'"),
+        (lambda: torch.masked.logaddexp(ROW, ROW, input_mask=CUBE > 1), IndexError, "higher than of the input"),
+        (lambda: torch.masked.logaddexp(TRUE, TRUE, other_mask=TRUE), NotImplementedError, "on boolean input"),
+        (lambda: CUBE[..., ..., 0], IndexError, "an index has one ellipsis"),
+        (lambda: ROW.to(torch.uint8).__setitem__(TRUE, T(-2.5)), RuntimeError, "cannot be converted to type uint8"),
+    ],
+)
+def test_what_pytorch_refuses_is_refused(call: Callable[[], Any], kind: type[Exception], words: str) -> None:
+    with pytest.raises(kind, match=words):
+        call()
+
+
+@pytest.mark.parametrize(
+    "call",
+    [
+        lambda: torch.ormqr(torch.zeros(2, 0), whole(0), torch.zeros(2, 0)),
+        lambda: torch.linalg.ldl_solve(torch.zeros(0, 0), torch.zeros(0, dtype=torch.int32), whole(0, 5)),
+        lambda: torch.native_layer_norm(torch.zeros(0, 1), (1,), whole(1), None, 1e-5),
+    ],
+)
+def test_dtypes_of_arrays_without_elements_are_looked_at_where_pytorch_does(call: Callable[[], Any]) -> None:
+    with pytest.raises(RuntimeError, match="expected tensors of one dtype, but got"):
+        call()
+
+
+def test_dtypes_of_arrays_without_elements_are_not_looked_at_where_pytorch_does_not() -> None:
+    refused = RefusedDtypes("cdist")
+    assert "x2" in refused.single
+    assert "x2" not in refused.single_of_nothing
+    assert torch.cdist(torch.zeros(0, 2), torch.zeros(3, 2, dtype=torch.float32)).shape == (0, 3)
+
+
+@pytest.mark.filterwarnings("ignore:Casting complex values to real")
+@pytest.mark.parametrize("name", ["prod", "cumprod"])
+def test_products_asked_for_as_real_numbers_have_the_derivatives_of_real_parts(name: str) -> None:
+    x, real = T([1.5 + 1j, 2.0 - 3j], requires_grad=True), T([1.5, 2.0], requires_grad=True)
+    (gradient,) = torch.autograd.grad(getattr(torch, name)(x, 0, dtype=torch.float64).sum(), x)
+    (expected,) = torch.autograd.grad(getattr(torch, name)(real, 0).sum(), real)
+    assert gradient.tolist() == expected.tolist()
+
+    def of_parts(function: Any, x: Any) -> Any:
+        return torch.func.jvp(lambda x: function(x, 0, dtype=torch.float64), (x,), (x * 0.5,))[1]
+
+    assert of_parts(getattr(torch, name), x).tolist() == of_parts(getattr(torch, name), real).tolist()
