@@ -527,7 +527,7 @@ class Module(nn.Module):
         if persistent is None:
             super().__setattr__(name, value)
         else:
-            self.register_buffer(name, value.as_subclass(Tensor), persistent)
+            self.register_buffer(name, value, persistent)
 
     @override
     def _enter(self, table: str, name: str, value: Any, note: Any = None) -> None:

@@ -178,7 +178,7 @@ def _enter_functions(precision: dict[str, Any]) -> None:
         extend_module(place, functions)
     for place, functions in utilities.deprecated_names(of_module("nn.init"), of_module("nn.utils")).items():
         extend_module(place, functions)
-    names = ("stack_module_state", "grad_and_value", "replace_all_batch_norm_modules_")
+    names = ("stack_module_state", "grad_and_value", "jacrev", "replace_all_batch_norm_modules_")
     of_func = {name: getattr(stacked, name) for name in names}
     extend_module("func", {**of_func, "functional_call": spelling_results(utils.functional_call)})
     extend_module("nn.functional", changing_functions("nn.functional"))
