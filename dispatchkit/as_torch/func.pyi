@@ -7,6 +7,7 @@ Written by ``nox -s generated`` from the table; do not edit.
 from dispatchkit.func import grad as grad
 from dispatchkit.func import hessian as hessian
 from dispatchkit.func import jacfwd as jacfwd
+from dispatchkit.func import jacrev as jacrev
 from dispatchkit.func import linearize as linearize
 from dispatchkit.func import vjp as vjp
 from dispatchkit.func import vmap as vmap
@@ -14,8 +15,6 @@ from dispatchkit.nn.utils import functional_call as functional_call
 from typing import Any
 
 grad_and_value: Any
-
-jacrev: Any
 
 jvp: Any
 

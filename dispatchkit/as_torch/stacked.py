@@ -48,25 +48,12 @@ def stack_module_state(models: Sequence[Any]) -> tuple[dict[str, Any], dict[str,
     return of_parameters, stacked([dict(model.named_buffers()) for model in models])
 
 
+@functools.wraps(transforms.jacrev)
 def jacrev(
-    func: Call,
-    argnums: Any = 0,
-    *,
-    has_aux: bool = False,
-    chunk_size: int | None = None,
-    _preallocate_and_copy: bool = False,
+    func: Call, argnums: Any = 0, has_aux: bool = False, *, chunk_size: Any = None, _preallocate_and_copy: bool = False
 ) -> Call:
-    """Return a function that computes the Jacobian of another by reverse mode.
-
-    Parameters
-    ----------
-    func : gives a tensor, or a container of them
-    argnums : places of the arguments
-    has_aux : whether it gives a second value, which is given besides the Jacobian
-    chunk_size : how many rows are computed at once; all by default
-    _preallocate_and_copy : changes nothing here: it says where PyTorch puts the rows meanwhile
-    """
-    return spelling_calls(transforms.jacrev)(func, argnums, has_aux=has_aux, chunk_size=chunk_size)
+    # The last argument says where PyTorch puts the rows meanwhile.
+    return spelling_calls(transforms.jacrev)(func, argnums, has_aux, chunk_size=chunk_size)
 
 
 def grad_and_value(func: Call, argnums: Any = 0, has_aux: bool = False) -> Call:
