@@ -408,6 +408,13 @@ def stack(cseq: Any, dim: int = 0) -> Any:
     return _Stack(cseq, dim)
 
 
+def reinterpreted(constraint: Any, axes: int) -> Any:
+    """Return a set, of arrays of elements of it where they have further axes."""
+    if axes <= 0:
+        return constraint
+    return _Independent(constraint, axes)
+
+
 def multinomial(upper_bound: Any) -> Any:
     """Return the vectors of counts of at most so many in all."""
     return _Multinomial(upper_bound)
