@@ -227,7 +227,6 @@ INSTEAD = {
     "cumulative_sum": "cumsum",
     "expand_dims": "unsqueeze",
     "isdtype": "x.is_floating_point()",
-    **{name: f"torch.nn.{name.upper()}" for name in ("gru", "lstm")},
     **dict.fromkeys(("rnn_relu", "rnn_tanh"), "torch.nn.RNN"),
     **dict.fromkeys(("dsmm", "hsmm", "smm"), "x @ y"),
     "convolution": "torch.nn.functional.conv2d or its like",
