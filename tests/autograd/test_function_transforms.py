@@ -360,18 +360,26 @@ def test_forward_mode_gives_back_the_input_that_was_changed_in_place() -> None:
 
 
 def saving(what: str, mode: str, *, dirty: bool) -> Any:
-    def setup_context(ctx: Any, inputs: Any, output: Any) -> None:
-        if dirty:
-            ctx.mark_dirty(*inputs)
-        getattr(ctx, mode)({"input": inputs[0], "output": output, "neither": None}[what])
+    class Saving(Function):
+        @staticmethod
+        def forward(x: Any) -> Any:
+            return x
 
-    methods = {
-        "forward": lambda x: x,
-        "setup_context": setup_context,
-        "backward": lambda ctx, g: 3 * g,
-        "jvp": lambda ctx, t: 3 * t,
-    }
-    return type("Saving", (Function,), {name: staticmethod(method) for name, method in methods.items()}).apply
+        @staticmethod
+        def setup_context(ctx: Any, inputs: Any, output: Any) -> None:
+            if dirty:
+                ctx.mark_dirty(*inputs)
+            getattr(ctx, mode)({"input": inputs[0], "output": output, "neither": None}[what])
+
+        @staticmethod
+        def backward(ctx: Any, g: Any) -> Any:
+            return 3 * g
+
+        @staticmethod
+        def jvp(ctx: Any, t: Any) -> Any:
+            return 3 * t
+
+    return Saving.apply
 
 
 @pytest.mark.parametrize("mode", ["save_for_backward", "save_for_forward"])
