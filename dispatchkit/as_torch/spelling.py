@@ -138,7 +138,9 @@ class Tensor(PlainTensor):
     dtype = property(dtype_of_array)
 
     def __init__(self, *data: Any, **options: Any) -> None:
-        if all(isinstance(length, int) for length in data):
+        if len(data) == 1 and isinstance(data[0], Shape):
+            data = (xp.empty(data[0]),)
+        elif all(isinstance(length, int) for length in data):
             data = (xp.empty(data or (0,)),)
         if not isinstance(data[0], PlainTensor):
             options.setdefault("dtype", xp.get_default_dtype())
@@ -527,7 +529,7 @@ class Module(nn.Module):
         if persistent is None:
             super().__setattr__(name, value)
         else:
-            self.register_buffer(name, value.as_subclass(Tensor), persistent)
+            self.register_buffer(name, value, persistent)
 
     @override
     def _enter(self, table: str, name: str, value: Any, note: Any = None) -> None:

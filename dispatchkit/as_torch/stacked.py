@@ -6,7 +6,7 @@ import functools
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from dispatchkit import func
+from dispatchkit import func as transforms
 from dispatchkit.as_torch.layers.families import FAMILIES
 from dispatchkit.as_torch.spelling import Tensor, spell, spelling_calls
 from dispatchkit.declare.namespace import tensor_namespace as xp
@@ -48,18 +48,26 @@ def stack_module_state(models: Sequence[Any]) -> tuple[dict[str, Any], dict[str,
     return of_parameters, stacked([dict(model.named_buffers()) for model in models])
 
 
-def grad_and_value(func_: Call, argnums: Any = 0, has_aux: bool = False) -> Call:
+@functools.wraps(transforms.jacrev)
+def jacrev(
+    func: Call, argnums: Any = 0, has_aux: bool = False, *, chunk_size: Any = None, _preallocate_and_copy: bool = False
+) -> Call:
+    # The last argument says where PyTorch puts the rows meanwhile.
+    return spelling_calls(transforms.jacrev)(func, argnums, has_aux, chunk_size=chunk_size)
+
+
+def grad_and_value(func: Call, argnums: Any = 0, has_aux: bool = False) -> Call:
     """Return a function that gives the gradient of another and its value.
 
     Parameters
     ----------
-    func_ : gives one number
+    func : gives one number
     argnums : places of the arguments
     has_aux : whether it gives a second value, which is given besides its own
     """
-    both = spelling_calls(func.value_and_grad)(func_, argnums=argnums, has_aux=has_aux)
+    both = spelling_calls(transforms.value_and_grad)(func, argnums=argnums, has_aux=has_aux)
 
-    @functools.wraps(func_)
+    @functools.wraps(func)
     def call(*args: Any, **kwargs: Any) -> Any:
         value, gradient = both(*args, **kwargs)
         return gradient, value
@@ -86,18 +94,44 @@ def replace_all_batch_norm_modules_(root: Any) -> Any:
     return root
 
 
-class Buffer(Tensor):
-    """A tensor that a module registers as a buffer when it is assigned to an attribute.
+class BufferType(type):
+    """The metaclass of `Buffer`, whose instances are tensors that say how they are registered."""
+
+    def __instancecheck__(cls, instance: Any) -> bool:
+        """Return whether a value is a tensor that was made as a buffer."""
+        return isinstance(instance, Tensor) and instance.persistent is not None
+
+
+class Buffer(Tensor, metaclass=BufferType):
+    """A tensor that a module registers as a buffer when it is assigned to an attribute, and again to another one.
 
     Parameters
     ----------
-    data : its elements
+    data : tensor, whose memory is shared; an empty one by default
     persistent : whether it is part of the state that is saved
+
+    Returns
+    -------
+    Tensor
+        A tensor that a module registers, and of which ``isinstance(x, nn.Buffer)`` holds. What is computed with it is
+        no buffer.
+
+    Examples
+    --------
+    >>> import dispatchkit.as_torch as torch
+    >>> module = torch.nn.Module()
+    >>> module.mean = torch.nn.Buffer(torch.zeros(2))
+    >>> module.tied = module.mean
+    >>> [name for name, _ in module.named_buffers(remove_duplicate=False)]
+    ['mean', 'tied']
     """
 
     __module__ = "dispatchkit.as_torch.nn"
-    __slots__ = ("persistent",)
 
-    def __init__(self, data: Any, *, persistent: bool = True) -> None:
-        super().__init__(data)
-        self.persistent = persistent
+    def __new__(cls, data: Any = None, *, persistent: bool = True) -> Any:
+        """Return the tensor."""
+        if data is None:
+            data = Tensor()
+        buffer = spell(data.detach()).requires_grad_(data.requires_grad)
+        buffer.persistent = persistent
+        return buffer

@@ -6,4 +6,8 @@ Written by ``nox -s generated`` from the table; do not edit.
 # mypy: disable-error-code="misc, no-redef, override"
 from typing import Any
 
+assert_allclose: Any
+
 assert_close: Any
+
+make_tensor: Any

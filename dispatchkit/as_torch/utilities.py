@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import functools
+import math
+import operator
 import warnings
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
@@ -10,7 +12,8 @@ from typing import Any
 from dispatchkit import autograd, func, nn
 from dispatchkit.as_torch.functional import checkpoint
 from dispatchkit.as_torch.machine.trees import OF_TREES
-from dispatchkit.as_torch.spelling import spelling_calls, spelling_results
+from dispatchkit.as_torch.spelling import FUNCTIONS, spelling_calls, spelling_results
+from dispatchkit.graph.storage import RemovableHandle
 from dispatchkit.nn.parameter import tensors_of
 from dispatchkit.nn.utils import grads_of, norm_of_all, scale_to_norm
 
@@ -168,6 +171,30 @@ def get_worker_info() -> None:
     """Return None, as PyTorch does where one process reads a data set: a stream is never shared out here."""
 
 
+def invert_permutation(permutation: Any) -> Any:
+    """Return where each number stands in a permutation, None for None.
+
+    Examples
+    --------
+    >>> import dispatchkit.as_torch as torch
+    >>> torch.nn.utils.rnn.invert_permutation(torch.tensor([2, 0, 1]))
+    tensor([1, 2, 0])
+    """
+    if permutation is None:
+        return None
+    return FUNCTIONS["argsort"](permutation)
+
+
+def convert_weight_memory_format(module: Any, memory_format: Any) -> Any:
+    """Return a module as it is: how PyTorch lays out the weights of convolutions changes nothing here."""
+    return module
+
+
+def sym_ite(b: bool, t: Any, f: Any) -> Any:
+    """Return `t` if `b`, else `f`."""
+    return t if b else f
+
+
 def _renamed(old: str, new: str, function: Call) -> Call:
     """Return a function that warns of its old name."""
 
@@ -192,8 +219,20 @@ def deprecated_names(of_init: Mapping[str, Call], of_utils: Mapping[str, Call]) 
     return {"nn.init": old, "nn.utils": {"clip_grad_norm": clip}}
 
 
+# Of lengths, which PyTorch may not know yet where it writes programs anew, and which are numbers here.
+OF_LENGTHS: dict[str, Call] = {
+    "sym_float": float,
+    "sym_int": int,
+    "sym_ite": sym_ite,
+    "sym_max": max,
+    "sym_min": min,
+    "sym_not": operator.not_,
+    "sym_sqrt": math.sqrt,
+    "sym_sum": sum,
+}
 # By the module that they are of.
 OF_PLACES: dict[str, dict[str, Call]] = {
+    "": OF_LENGTHS,
     "autograd": {"grad": grad},
     "func": {"jvp": jvp},
     "nn.utils": {
@@ -201,7 +240,11 @@ OF_PLACES: dict[str, dict[str, Call]] = {
         "clip_grad_value_": clip_grad_value_,
         "get_total_norm": spelling_results(get_total_norm),
         "clip_grads_with_norm_": clip_grads_with_norm_,
+        "convert_conv2d_weight_memory_format": convert_weight_memory_format,
+        "convert_conv3d_weight_memory_format": convert_weight_memory_format,
     },
+    "nn.utils.rnn": {"invert_permutation": invert_permutation},
+    "utils.hooks": {"RemovableHandle": RemovableHandle},
     "utils.data": {"get_worker_info": get_worker_info},
     "utils._pytree": OF_TREES,
     "utils.checkpoint": {

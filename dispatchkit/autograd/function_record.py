@@ -78,8 +78,22 @@ def push_tangents(record: FunctionRecord, top: Dual, args: tuple[Any, ...]) -> A
                 f"{record.name}.jvp returned a tangent at index {index}, where the output was marked "
                 "non-differentiable; return None there"
             )
-    pairs = enumerate(zip(outputs, tangents, strict=True))
-    return with_members_of(output, [_dual(record, index, y, t, level) for index, (y, t) in pairs])
+    changed = _changed_duals(args, ctx.dirty_tensors, level)
+    duals = []
+    for index, (y, t) in enumerate(zip(outputs, tangents, strict=True)):
+        dual = _dual(record, index, y, t, level)
+        if id(y) in changed:
+            changed[id(y)].tangent = tangent_at(dual, level)
+            dual = changed[id(y)]
+        duals.append(dual)
+    return with_members_of(output, duals)
+
+
+def _changed_duals(args: tuple[Any, ...], dirty: Sequence[Any], level: int) -> dict[int, Dual]:
+    """Return the inputs of a level that were changed in place, by the id of their values."""
+    ids = {id(part) for value in dirty for part in tensors_in(value)}
+    duals = [x for arg in args for x in tensors_in(arg) if isinstance(x, Dual) and x.level == level]
+    return {id(x.value): x for x in duals if id(x.value) in ids}
 
 
 def _tangent_of(arg: Any, level: int, materialize: bool) -> Any:
@@ -147,6 +161,12 @@ def in_batches(record: FunctionRecord, top: Batched, args: tuple[Any, ...]) -> A
     outputs = members_of(output)
     if isinstance(out_dims, (tuple, list)):
         axes = list(out_dims)
+        if type(out_dims) is not type(output):
+            raise AutogradError(
+                f"{record.name}.vmap returned an incompatible (out_dims, output): out_dims is a "
+                f"{type(out_dims).__name__}, the output a {type(output).__name__}; out_dims is one axis, or axes in a "
+                f"container of the output's class"
+            )
     else:
         axes = [out_dims] * len(outputs)
     if len(axes) != len(outputs):
@@ -280,6 +300,11 @@ def _unbatched_gradient(call: _BatchedCall, g: Any, batched: Sequence[bool], sha
     return with_tensors(g, grads)
 
 
+RETURNED_INPUT = (
+    "{name}: A input that has been returned as-is as output is being saved for backward, which would take it for the "
+    "input and for the output. Return and save a view of it instead, such as x.view_as(x), or fill the context in "
+    "forward(ctx, ...)"
+)
 BY_PLACE = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD)
 METHODS = ("forward", "setup_context", "backward", "vjp", "jvp", "vmap")
 APPLY = """Apply {name} to arguments, and record it in the graph where one of them requires a gradient.
@@ -465,7 +490,19 @@ class FunctionRecord(Overridable):
                 return cls.forward(ctx, *args)
             result = cls.forward(*args)
             cls.setup_context(ctx, args, result)
+            self._check_saved(ctx, args, result)
         return result
+
+    def _check_saved(self, ctx: FunctionCtx, args: tuple[Any, ...], result: Any) -> None:
+        """Raise if what is saved is both an input and an output, which have different derivatives."""
+        saved = {id(part) for value in (*ctx.to_save, *(ctx.saved_for_forward or ())) for part in tensors_in(value)}
+        if not saved:
+            return
+        inputs = {id(part) for arg in args for part in tensors_in(arg)}
+        outputs = {id(part) for value in members_of(result) for part in tensors_in(value)}
+        changed = {id(part) for value in ctx.dirty_tensors for part in tensors_in(value)}
+        if saved & inputs & outputs - changed:
+            raise AutogradError(RETURNED_INPUT.format(name=self.name))
 
     def _inputs(self, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> tuple[Any, ...]:
         """Return the inputs of a call by position: keywords in their places, defaults where they are known."""

@@ -251,7 +251,8 @@ def functional_call(
     args : of the call, a tuple or the only one
     kwargs : keywords of the call
     tie_weights : whether a tensor that stands in several places is replaced in all of them
-    strict : whether the dictionaries must have the names of all parameters and buffers, and no others
+    strict : whether the dictionaries must have the names of all parameters and buffers, and no others; with
+        `tie_weights` one name is enough for a tensor that stands in several places
 
     Returns
     -------
@@ -291,7 +292,7 @@ def functional_call(
     """
     replacements = _join(parameter_and_buffer_dicts)
     known = dict(node for _, _, full, value in _members(module) for node in _nodes(full, value))
-    _check_names(module, known, replacements, strict)
+    _check_names(module, known, replacements, strict, tie_weights)
     replacements = {name: value for name, value in replacements.items() if name in known}
     if tie_weights:
         replacements = _with_tied(known, replacements)
@@ -344,11 +345,19 @@ def _nodes(name: str, value: Any) -> Iterator[tuple[str, Any]]:
             yield from _nodes(f"{name}.{key}", part)
 
 
-def _check_names(module: Module, known: Mapping[str, Any], replacements: Mapping[str, Any], strict: bool) -> None:
+def _check_names(
+    module: Module, known: Mapping[str, Any], replacements: Mapping[str, Any], strict: bool, tie_weights: bool
+) -> None:
     unexpected = sorted(replacements.keys() - known.keys())
     if strict:
         needed = dict([*module.named_parameters(remove_duplicate=False), *module.named_buffers(remove_duplicate=False)])
-        missing = sorted(name for name in needed if _given_as(name, replacements) is None)
+        tied: set[Any] = set()
+        if tie_weights:
+            named = replacements.keys() & known.keys()
+            tied = {_identity(part) for name in named for _, part in _nodes(name, known[name])}
+        missing = sorted(
+            name for name, x in needed.items() if _given_as(name, replacements) is None and _identity(x) not in tied
+        )
         if missing or unexpected:
             raise RuntimeError(
                 f"functional_call: the names do not match those of {type(module).__name__}: "

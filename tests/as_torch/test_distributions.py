@@ -612,3 +612,131 @@ def test_wishart_wants_enough_degrees_of_freedom_and_one_matrix() -> None:
         D.Wishart(3.0, scale_tril=spelled.ones(3))
     with pytest.warns(UserWarning, match="Low df values detected"):
         D.Wishart(2.5, matrix)
+
+
+def test_parameters_that_follow_have_gradients_wherever_they_are_asked_for() -> None:
+    lower = spelled.eye(2).requires_grad_()
+    normal = D.MultivariateNormal(spelled.zeros(2), scale_tril=lower)
+    with spelled.no_grad():
+        covariance = normal.covariance_matrix
+    covariance.sum().backward()
+    assert lower.grad.tolist() == [[2.0, 2.0], [2.0, 2.0]]
+    logits = spelled.zeros(2, requires_grad=True)
+    categories = D.Categorical(logits=logits)
+    with spelled.no_grad():
+        assert categories.probs.requires_grad
+
+
+def test_parameters_that_others_are_computed_of_are_checked() -> None:
+    with pytest.raises(ValueError, match=r"Expected parameter df .* to satisfy the constraint GreaterThan"):
+        D.Chi2(spelled.tensor(-1.0))
+    for error in (ValueError, RuntimeError):
+        with pytest.raises(error, match="broadcast"):
+            D.Normal(spelled.zeros(1, 2), spelled.ones(4, 1, 3))
+
+
+def test_densities_take_numbers() -> None:
+    for distribution in (D.Gamma(1.0, 1.0), D.Chi2(2.0)):
+        assert distribution.log_prob(1).item() == distribution.log_prob(spelled.tensor(1.0)).item()
+
+
+def test_what_is_certain_has_an_infinite_density_of_anything_else() -> None:
+    certain = D.Geometric(1.0)
+    assert certain.log_prob(spelled.tensor([0.0, 1.0])).tolist() == [0.0, -math.inf]
+
+
+def test_shares_of_small_concentrations_are_less_than_one() -> None:
+    spelled.manual_seed(0)
+    draws = D.Beta(spelled.tensor(1e-3), spelled.tensor(1e-3)).sample((1000,))
+    assert draws.min() > 0
+    assert draws.max() < 1
+    assert (draws > 0.9).any()
+
+
+def test_the_batch_of_a_mixture_may_be_broadcast() -> None:
+    shares = D.Categorical(spelled.ones(3, 1, 2))
+    mixture = D.MixtureSameFamily(shares, D.Normal(spelled.zeros(3, 4, 2), 1.0))
+    assert (mixture.batch_shape, mixture.sample((5,)).shape, mixture.mean.shape) == ((3, 4), (5, 3, 4), (3, 4))
+    with pytest.raises(ValueError, match=r"is not compatible with `component_distribution.batch_shape`"):
+        D.MixtureSameFamily(D.Categorical(spelled.ones(2, 1, 2)), D.Normal(spelled.zeros(3, 4, 2), 1.0))
+    assert isinstance(mixture.support, D.constraints.MixtureSameFamilyConstraint)
+    assert mixture.support.check(spelled.zeros(3, 4)).tolist() == [[True] * 4] * 3
+
+
+def test_supports_are_known_of_classes() -> None:
+    for cls in (D.Uniform, D.Pareto, D.Independent, D.TransformedDistribution):
+        assert isinstance(cls.support, D.constraints.Constraint)
+        assert D.constraints.is_dependent(cls.support)
+    assert (D.Multinomial.support.event_dim, D.Binomial.support.is_discrete) == (1, True)
+
+
+WITH_SETS = [
+    (lambda: D.ExpTransform(), "Real()", "GreaterThan(lower_bound=0.0)"),
+    (lambda: D.ExpTransform().inv, "GreaterThan(lower_bound=0.0)", "Real()"),
+    (lambda: D.SoftmaxTransform(), "IndependentConstraint(Real(), 1)", "Simplex()"),
+    (lambda: D.AffineTransform(0.0, 2.0, event_dim=1), *["IndependentConstraint(Real(), 1)"] * 2),
+    (
+        lambda: D.ComposeTransform([D.ExpTransform(), D.PowerTransform(2.0)]),
+        *("Real()", "GreaterThan(lower_bound=0.0)"),
+    ),
+    (lambda: D.IndependentTransform(D.TanhTransform(), 1), "IndependentConstraint(Real(), 1)", None),
+    (lambda: D.ReshapeTransform((4,), (2, 2)), "IndependentConstraint(Real(), 1)", "IndependentConstraint(Real(), 2)"),
+    (lambda: D.CorrCholeskyTransform(), "IndependentConstraint(Real(), 1)", "CorrCholesky()"),
+    (lambda: D.transforms.PositiveDefiniteTransform(), "IndependentConstraint(Real(), 2)", "PositiveDefinite()"),
+    (lambda: D.CumulativeDistributionTransform(D.Exponential(1.0)), "GreaterThanEq(lower_bound=0.0)", None),
+]
+
+
+@pytest.mark.parametrize(("make", "domain", "codomain"), WITH_SETS)
+def test_transforms_have_sets_of_arguments_and_values(make: Any, domain: str, codomain: str | None) -> None:
+    transform = make()
+    assert repr(transform.domain) == domain
+    if codomain is not None:
+        assert repr(transform.codomain) == codomain
+
+
+def test_values_of_a_transformed_distribution_are_checked() -> None:
+    positive = D.TransformedDistribution(D.Normal(spelled.zeros(2), 1.0), D.ExpTransform())
+    assert positive.support.check(spelled.tensor([1.0, -1.0])).tolist() == [True, False]
+    with pytest.raises(ValueError, match="to be within the support"):
+        positive.log_prob(spelled.tensor([1.0, -1.0]))
+    assert D.TransformedDistribution(D.Normal(0.0, 1.0), []).support is D.constraints.real
+
+
+def test_parts_belong_to_their_own_sets() -> None:
+    C = D.constraints
+    both = D.CatTransform([D.ExpTransform(), D.identity_transform], 0, [2, 1])
+    assert both.domain.check(spelled.tensor([1.0, -1.0, 2.0])).tolist() == [True, True, True]
+    assert both.codomain.check(spelled.tensor([1.0, -1.0, -2.0])).tolist() == [True, False, True]
+    x = spelled.tensor([0.5, 2.0, 3.0])
+    assert both.log_abs_det_jacobian(x, both(x)).tolist() == [0.5, 2.0, 0.0]
+    stacked = D.StackTransform([D.ExpTransform(), D.identity_transform], dim=1)
+    assert stacked.codomain.check(spelled.tensor([[-1.0, -1.0], [1.0, -1.0]])).tolist() == [[False, True], [True, True]]
+    assert (C.stack([C.simplex, C.simplex], 0).event_dim, C.stack([C.simplex, C.simplex], -2).event_dim) == (1, 2)
+    assert C.cat([C.boolean, C.real]).is_discrete
+    for call in (lambda: C.cat([1]), lambda: C.stack([1]), lambda: C.MixtureSameFamilyConstraint(1)):
+        with pytest.raises(AssertionError, match="Constraint"):
+            call()
+    with pytest.raises(AssertionError, match=r"lengths \(1\) must match cseq \(2\)"):
+        C.cat([C.real, C.real], 0, [1])
+    with pytest.raises(AssertionError, match="dim 1 out of range for value with 1 dimensions"):
+        C.cat([C.real], 1).check(spelled.ones(1))
+
+
+def test_sets_of_symmetric_matrices() -> None:
+    C = D.constraints
+    matrices = spelled.tensor([[[1.0, 2.0], [2.0, 4.0]], [[2.0, 0.0], [0.0, 1.0]], [[1.0, 1.0], [0.0, 1.0]]])
+    assert C.symmetric.check(matrices).tolist() == [True, True, False]
+    assert C.positive_semidefinite.check(spelled.stack([spelled.zeros(2, 2), -spelled.eye(2)])).tolist() == [
+        True,
+        False,
+    ]
+    assert C.positive_definite.check(matrices).tolist()[1:] == [True, False]
+    assert C.symmetric.check(spelled.ones(2, 3)).tolist() is False
+
+
+def test_tensors_are_made_of_sizes() -> None:
+    x = spelled.ones(2, 3)
+    assert x.new(x.size()).shape == (2, 3)
+    assert spelled.Tensor(x.shape).shape == (2, 3)
+    assert spelled.Tensor((2, 3)).tolist() == [2.0, 3.0]

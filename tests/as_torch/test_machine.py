@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import warnings
 from typing import Any
 
@@ -179,6 +180,51 @@ def test_buffers_are_registered_when_they_are_assigned() -> None:
     assert list(model.state_dict()) == ["kept"]
     assert [name for name, _ in model.named_buffers()] == ["kept", "lost"]
     assert type(model.kept) is torch.Tensor
+
+
+class Tied(nn.Module):  # type: ignore[misc]  # made for PyTorch's spelling
+    def __init__(self) -> None:
+        super().__init__()
+        self.linear = nn.Linear(2, 2)
+        self.weight = self.linear.weight
+        self.buffer = nn.Buffer(torch.ones(2))
+        self.again = self.buffer
+
+    def forward(self, x: Any) -> Any:
+        return self.linear(x) + x @ self.weight.T + self.buffer + self.again
+
+
+def test_a_buffer_may_have_two_names() -> None:
+    model = Tied()
+    assert [name for name, _ in model.named_buffers()] == ["buffer"]
+    assert [name for name, _ in model.named_buffers(remove_duplicate=False)] == ["buffer", "again"]
+    assert list(model.state_dict()) == ["weight", "buffer", "again", "linear.weight", "linear.bias"]
+    copied = copy.deepcopy(model)
+    assert copied.buffer is copied.again
+    for x in (model.buffer, copied.buffer):
+        assert isinstance(x, nn.Buffer)
+        assert not isinstance(x + 1, nn.Buffer)
+    assert nn.Buffer().shape == (0,)
+
+
+def test_tied_buffers_are_replaced_and_stacked_as_one() -> None:
+    model, x = Tied(), torch.ones(1, 2)
+    before = model(x)
+    zeros = {"again": torch.zeros(2)}
+    call = torch.func.functional_call
+    assert torch.allclose(before - call(model, zeros, (x,)), torch.full((1, 2), 2.0))
+    assert torch.allclose(before - call(model, zeros, (x,), tie_weights=False), torch.ones(1, 2))
+    whole = {**dict(model.named_parameters()), **zeros}
+    assert call(model, whole, (x,), strict=True).shape == (1, 2)
+    parameters, buffers = torch.func.stack_module_state([model, Tied()])
+    assert (list(parameters), list(buffers)) == (["weight", "linear.bias"], ["buffer"])
+
+
+def test_jacobians_take_what_pytorchs_take() -> None:
+    jacobian = torch.func.jacrev(lambda x: x**2, chunk_size=1, _preallocate_and_copy=True)(torch.tensor([1.0, 3.0]))
+    assert jacobian.tolist() == [[2.0, 0.0], [0.0, 6.0]]
+    gradient, value = torch.func.grad_and_value(func=lambda x: x**2)(torch.tensor(3.0))
+    assert (gradient.item(), value.item()) == (6.0, 9.0)
 
 
 def test_stacked_modules_are_called_as_one() -> None:

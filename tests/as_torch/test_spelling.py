@@ -358,7 +358,10 @@ def test_rules_are_registered_for_either_name(name: str) -> None:
         ("", "expand_dims", "module 'dispatchkit.as_torch' has no attribute 'expand_dims': write unsqueeze"),
         ("", "repeat", "module 'dispatchkit.as_torch' has no attribute 'repeat': write x.repeat"),
         ("", "logsumexpp", "dispatchkit has nothing of that name; there is logsumexp"),
-        ("", "lobpcg", "module 'dispatchkit.as_torch' has no attribute 'lobpcg': dispatchkit has nothing of that name"),
+        ("", "saddmm", "module 'dispatchkit.as_torch' has no attribute 'saddmm': dispatchkit has nothing of that name"),
+        ("", "symeig", "write torch.linalg.eigh"),
+        ("", "smm", "write x @ y"),
+        ("", "rnn_tanh", "write torch.nn.RNN"),
         ("Tensor", "bfloat16", "write float32 or float64"),
         (
             "nn.functional",

@@ -9,7 +9,8 @@ import pytest
 
 import dispatchkit as dk
 from dispatchkit import func
-from dispatchkit.autograd import Function
+from dispatchkit.autograd import Function, forward_ad
+from dispatchkit.errors import AutogradError
 
 X = dk.tensor([1.0, 2.0, 3.0])
 
@@ -331,3 +332,93 @@ class Fixed(Function):
 
 def test_a_gradient_that_is_the_same_for_a_whole_batch_is_that_of_each_element() -> None:
     close(func.vmap(func.grad(lambda x: Fixed.apply(x)))(dk.ones((3, 2))), [[2.0, 3.0]] * 3)
+
+
+class Doubled(Function):
+    """Changes its input in place, and returns it."""
+
+    @staticmethod
+    def forward(x: Any) -> Any:
+        return x.multiply_(2.0)
+
+    @staticmethod
+    def setup_context(ctx: Any, inputs: Any, output: Any) -> None:
+        ctx.mark_dirty(*inputs)
+
+    @staticmethod
+    def jvp(ctx: Any, t: Any) -> Any:
+        return 2.0 * t
+
+
+def test_forward_mode_gives_back_the_input_that_was_changed_in_place() -> None:
+    with forward_ad.dual_level():
+        x = forward_ad.make_dual(dk.ones(2), dk.asarray([3.0, 4.0]))
+        y = Doubled.apply(x)
+        assert y is x
+        primal, tangent = forward_ad.unpack_dual(x)
+        assert (primal.tolist(), tangent.tolist()) == ([2.0, 2.0], [6.0, 8.0])
+
+
+def saving(what: str, mode: str, *, dirty: bool) -> Any:
+    class Saving(Function):
+        @staticmethod
+        def forward(x: Any) -> Any:
+            return x
+
+        @staticmethod
+        def setup_context(ctx: Any, inputs: Any, output: Any) -> None:
+            if dirty:
+                ctx.mark_dirty(*inputs)
+            getattr(ctx, mode)({"input": inputs[0], "output": output, "neither": None}[what])
+
+        @staticmethod
+        def backward(ctx: Any, g: Any) -> Any:
+            return 3 * g
+
+        @staticmethod
+        def jvp(ctx: Any, t: Any) -> Any:
+            return 3 * t
+
+    return Saving.apply
+
+
+@pytest.mark.parametrize("mode", ["save_for_backward", "save_for_forward"])
+@pytest.mark.parametrize("what", ["input", "output"])
+def test_what_is_both_an_input_and_an_output_is_not_saved(what: str, mode: str) -> None:
+    apply = saving(what, mode, dirty=False)
+    text = r"Saving: A input that has been returned as-is as output is being saved for backward.*x\.view_as\(x\)"
+    for call in (
+        lambda: apply(dk.ones(2)),
+        lambda: func.grad(lambda x: apply(x).sum())(dk.ones(2)),
+        lambda: func.jvp(apply, (dk.ones(2),), (dk.ones(2),)),
+    ):
+        with pytest.raises(AutogradError, match=text):
+            call()
+
+
+@pytest.mark.parametrize(("what", "dirty"), [("neither", False), ("input", True), ("output", True)])
+def test_what_is_returned_may_be_saved_where_it_was_changed(what: str, dirty: bool) -> None:
+    apply = saving(what, "save_for_backward", dirty=dirty)
+    assert func.grad(lambda x: apply(dk.positive(x)).sum())(dk.ones(2)).tolist() == [3.0, 3.0]
+
+
+@pytest.mark.parametrize(("output", "axes"), [("one", (None,)), ("list", (None,)), ("tuple", [None])])
+def test_axes_of_another_container_than_the_output_are_refused(output: str, axes: Any) -> None:
+    kinds: Any = {"one": lambda x: x, "list": lambda x: [x], "tuple": lambda x: (x,)}
+
+    class Zeros(Function):
+        @staticmethod
+        def forward(x: Any) -> Any:
+            return kinds[output](dk.zeros(x.shape))
+
+        @staticmethod
+        def setup_context(ctx: Any, inputs: Any, output: Any) -> None:
+            pass
+
+        @staticmethod
+        def vmap(info: Any, in_dims: Any, x: Any) -> Any:
+            return kinds[output](dk.zeros(x.shape[1:])), axes
+
+    text = rf"Zeros.vmap returned an incompatible \(out_dims, output\): out_dims is a {type(axes).__name__}, the output"
+    with pytest.raises(AutogradError, match=text):
+        func.vmap(Zeros.apply)(dk.ones((2, 3)))

@@ -200,6 +200,17 @@ def test_shared_tensors_are_replaced_together_or_not() -> None:
     assert functional_call(twice, swapped, x).tolist() == [4.0]
 
 
+def test_one_name_is_enough_for_a_tensor_in_two_places() -> None:
+    model = nn.Sequential(nn.Linear(1, 1, bias=False), nn.Linear(1, 1, bias=False))
+    model[1].weight = model[0].weight
+    x, five = dk.ones((1, 1)), {"1.weight": dk.tensor([[5.0]])}
+    assert functional_call(model, five, x, strict=True).tolist() == [[25.0]]
+    with pytest.raises(RuntimeError, match=r"missing: 0.weight; unexpected: none"):
+        functional_call(model, five, x, tie_weights=False, strict=True)
+    with pytest.raises(RuntimeError, match=r"missing: 0.weight, 1.weight; unexpected: none"):
+        functional_call(model, {}, x, strict=True)
+
+
 def test_values_may_change_places() -> None:
     model = nn.Sequential(Scale(2.0), nn.Sequential(Scale(3.0)))
     first, second = model[0].weight, model[1][0].weight

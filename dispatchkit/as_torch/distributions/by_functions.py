@@ -111,7 +111,7 @@ class Pareto(WithParameters):
             Exponential(self.alpha, validate_args), [ExpTransform(), AffineTransform(0, self.scale)], validate_args
         )
 
-    @property
+    @constraints.dependent_property
     @override
     def support(self) -> Any:
         return constraints.greater_than_eq(self.scale)

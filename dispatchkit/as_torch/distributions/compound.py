@@ -57,7 +57,7 @@ class Independent(Distribution):
     def has_rsample(self) -> Any:  # type: ignore[override]  # that of the other
         return self.base_dist.has_rsample
 
-    @property
+    @constraints.dependent_property
     @override
     def support(self) -> Any:
         support = self.base_dist.support
@@ -123,7 +123,9 @@ class MixtureSameFamily(Distribution):
         if not isinstance(component_distribution, Distribution):
             raise ValueError("The Component distribution need to be an instance of torch.distributions.Distribution")
         shape, parts = component_distribution.batch_shape[:-1], component_distribution.batch_shape[-1]
-        if mixture_distribution.batch_shape not in ((), shape):
+        lengths = zip(reversed(mixture_distribution.batch_shape), reversed(shape), strict=False)
+        fits = len(mixture_distribution.batch_shape) <= len(shape) and all(n in (1, m) or m == 1 for n, m in lengths)
+        if not fits:
             raise ValueError(
                 f"`mixture_distribution.batch_shape` ({mixture_distribution.batch_shape}) is not compatible with "
                 f"`component_distribution.batch_shape` ({component_distribution.batch_shape})"
@@ -145,10 +147,10 @@ class MixtureSameFamily(Distribution):
         other._batch_shape = Shape(batch_shape)
         return other
 
-    @property
+    @constraints.dependent_property
     @override
     def support(self) -> Any:
-        return self.component_distribution.support
+        return constraints.MixtureSameFamilyConstraint(self.component_distribution.support)
 
     def _shares(self) -> Any:
         """Return the shares, with axes for the elements of a value."""
@@ -241,6 +243,14 @@ class TransformedDistribution(Distribution):
     @override
     def has_rsample(self) -> Any:  # type: ignore[override]  # that of the other
         return self.base_dist.has_rsample
+
+    @constraints.dependent_property
+    @override
+    def support(self) -> Any:
+        if not self.transforms:
+            return self.base_dist.support
+        codomain = self.transforms[-1].codomain
+        return constraints.reinterpreted(codomain, len(self._event_shape) - codomain.event_dim)
 
     @override
     def sample(self, sample_shape: Any = ()) -> Any:

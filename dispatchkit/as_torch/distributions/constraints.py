@@ -188,13 +188,140 @@ class _CorrCholesky(_LowerCholesky):
         return super().check(value) & xp.all(xp.abs(lengths - 1) <= tolerance, axis=-1)
 
 
-class _PositiveDefinite(Constraint):
-    event_dim = 2
+class _Symmetric(_Square):
+    @override
+    def check(self, value: Any) -> Any:
+        if value.shape[-1] != value.shape[-2]:
+            return super().check(value)
+        return xp.all(xp.all(xp.abs(value - value.mT) <= 1e-6 + 1e-5 * xp.abs(value.mT), axis=-1), axis=-1)
+
+
+class _OfEigenvalues(_Symmetric):
+    """Symmetric matrices whose eigenvalues belong to a set.
+
+    Parameters
+    ----------
+    eigenvalues : the set
+    name : of this one
+    """
+
+    def __init__(self, eigenvalues: Constraint, name: str) -> None:
+        self.eigenvalues, self.name = eigenvalues, name
 
     @override
     def check(self, value: Any) -> Any:
-        symmetric = xp.all(xp.all(xp.abs(value - value.mT) <= 1e-6 + 1e-5 * xp.abs(value), axis=-1), axis=-1)
-        return symmetric & xp.all(xp.linalg.eigvalsh(value.detach()) > 0, axis=-1)
+        symmetric = super().check(value)
+        if value.shape[-1] != value.shape[-2]:
+            return symmetric
+        return symmetric & xp.all(self.eigenvalues.check(xp.linalg.eigvalsh(value.detach())), axis=-1)
+
+    @override
+    def __repr__(self) -> str:
+        return f"{self.name}()"
+
+
+class _Parts(Constraint):
+    """Arrays whose parts along an axis belong to sets, each to its own.
+
+    Parameters
+    ----------
+    cseq : the sets
+    dim : the axis
+
+    Raises
+    ------
+    AssertionError : for what is no set
+    """
+
+    def __init__(self, cseq: Any, dim: int) -> None:
+        self.cseq, self.dim = list(cseq), dim
+        if not all(isinstance(each, Constraint) for each in self.cseq):
+            raise AssertionError("All elements of cseq must be Constraint instances")
+        self.is_discrete = any(each.is_discrete for each in self.cseq)
+        self.event_dim = max((each.event_dim for each in self.cseq), default=0)
+
+    def axis(self, value: Any) -> int:
+        """Return the axis of an array.
+
+        Raises
+        ------
+        AssertionError : where it has none
+        """
+        if not -value.ndim <= self.dim < value.ndim:
+            raise AssertionError(f"dim {self.dim} out of range for value with {value.ndim} dimensions")
+        return self.dim % value.ndim
+
+
+class _Cat(_Parts):
+    """Arrays that are joined of elements of sets.
+
+    Parameters
+    ----------
+    cseq, dim : the sets, and the axis
+    lengths : of the parts along the axis, 1 each by default
+    """
+
+    def __init__(self, cseq: Any, dim: int = 0, lengths: Any = None) -> None:
+        super().__init__(cseq, dim)
+        self.lengths = [1] * len(self.cseq) if lengths is None else list(lengths)
+        if len(self.lengths) != len(self.cseq):
+            raise AssertionError(f"lengths ({len(self.lengths)}) must match cseq ({len(self.cseq)})")
+
+    @override
+    def check(self, value: Any) -> Any:
+        axis, checks, start = self.axis(value), [], 0
+        for constraint, length in zip(self.cseq, self.lengths, strict=True):
+            part = value[(*(slice(None),) * axis, slice(start, start + length))]
+            checks.append(constraint.check(part))
+            start += length
+        return xp.concat(checks, axis=self.dim)
+
+
+class _Stack(_Parts):
+    """Arrays that are stacked of elements of sets.
+
+    Parameters
+    ----------
+    cseq, dim : the sets, and the axis that is new
+    """
+
+    def __init__(self, cseq: Any, dim: int = 0) -> None:
+        super().__init__(cseq, dim)
+        # Where the axis is one of those that are an element together.
+        self.event_dim += self.dim + self.event_dim < 0
+
+    @override
+    def check(self, value: Any) -> Any:
+        parts = xp.unstack(value, axis=self.axis(value))
+        checks = [constraint.check(part) for constraint, part in zip(self.cseq, parts, strict=False)]
+        return xp.stack(checks, axis=self.dim)
+
+
+class MixtureSameFamilyConstraint(Constraint):
+    """The values of a mixture, each of which belongs to the set of each of its components.
+
+    Parameters
+    ----------
+    base_constraint : the set of the components, whose last axis of batches a value has not
+    """
+
+    def __init__(self, base_constraint: Any) -> None:
+        if not isinstance(base_constraint, Constraint):
+            raise AssertionError(f"base_constraint must be a Constraint, got {type(base_constraint).__name__}")
+        self.base_constraint = base_constraint
+        self.is_discrete, self.event_dim = base_constraint.is_discrete, base_constraint.event_dim
+
+    @override
+    def check(self, value: Any) -> Any:
+        if value.ndim < self.event_dim:
+            raise ValueError(f"Expected value.dim() >= {self.event_dim} but got {value.ndim}")
+        inside = self.base_constraint.check(xp.expand_dims(value, axis=-1 - self.event_dim))
+        kept = inside.shape[: value.ndim - self.event_dim]
+        return xp.all(xp.reshape(inside, (*kept, -1)), axis=-1)
+
+    @override
+    def __repr__(self) -> str:
+        return f"MixtureSameFamilyConstraint({self.base_constraint!r})"
 
 
 class _Independent(Constraint):
@@ -256,6 +383,38 @@ def independent(base_constraint: Any, reinterpreted_batch_ndims: Any) -> Any:
     return _Independent(base_constraint, reinterpreted_batch_ndims)
 
 
+def cat(cseq: Any, dim: int = 0, lengths: Any = None) -> Any:
+    """Return the arrays that are joined of elements of sets.
+
+    Parameters
+    ----------
+    cseq : the sets
+    dim : the axis along which parts are joined
+    lengths : of the parts along it, 1 each by default
+
+    Examples
+    --------
+    >>> import dispatchkit.as_torch as torch
+    >>> constraints = torch.distributions.constraints
+    >>> both = constraints.cat([constraints.positive, constraints.unit_interval], 0, [2, 1])
+    >>> both.check(torch.tensor([1.0, -1.0, 2.0]))
+    tensor([ True, False, False])
+    """
+    return _Cat(cseq, dim, lengths)
+
+
+def stack(cseq: Any, dim: int = 0) -> Any:
+    """Return the arrays that are stacked of elements of sets, along an axis."""
+    return _Stack(cseq, dim)
+
+
+def reinterpreted(constraint: Any, axes: int) -> Any:
+    """Return a set, of arrays of elements of it where they have further axes."""
+    if axes <= 0:
+        return constraint
+    return _Independent(constraint, axes)
+
+
 def multinomial(upper_bound: Any) -> Any:
     """Return the vectors of counts of at most so many in all."""
     return _Multinomial(upper_bound)
@@ -281,4 +440,6 @@ square = _Square()
 lower_triangular = _LowerTriangular()
 lower_cholesky = _LowerCholesky()
 corr_cholesky = _CorrCholesky()
-positive_definite = _PositiveDefinite()
+symmetric = _Symmetric()
+positive_semidefinite = _OfEigenvalues(nonnegative, "PositiveSemidefinite")
+positive_definite = _OfEigenvalues(positive, "PositiveDefinite")

@@ -315,7 +315,7 @@ class Uniform(Distribution):
         if self._validate_args and not bool(xp.all(self.low < self.high)):
             raise ValueError(f"Uniform is not defined when low >= high, found low {self.low} and high {self.high}")
 
-    @property
+    @constraints.dependent_property
     @override
     def support(self) -> Any:
         return constraints.interval(self.low, self.high)

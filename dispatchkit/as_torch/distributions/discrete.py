@@ -8,8 +8,15 @@ from typing import Any
 import numpy as np
 
 from dispatchkit.as_torch.distributions import constraints
-from dispatchkit.as_torch.distributions.distribution import Distribution, constant, parameters, rows, tensor_of
-from dispatchkit.as_torch.spelling import Tensor
+from dispatchkit.as_torch.distributions.distribution import (
+    Distribution,
+    constant,
+    derived_parameter,
+    parameters,
+    rows,
+    tensor_of,
+)
+from dispatchkit.as_torch.spelling import Tensor, spell
 from dispatchkit.declare.namespace import tensor_namespace as xp
 from dispatchkit.marks import override
 from dispatchkit.nn import functional
@@ -51,14 +58,14 @@ class TwoSided(Distribution):
         """The parameter that was given."""
         return self.__dict__.get("probs", self.__dict__.get("logits"))
 
-    @property
+    @derived_parameter
     def probs(self) -> Any:
         """Probabilities."""
         if "probs" in self.__dict__:
             return self.__dict__["probs"]
         return xp.sigmoid(self.__dict__["logits"])
 
-    @property
+    @derived_parameter
     def logits(self) -> Any:
         """Logarithms of the odds."""
         if "logits" in self.__dict__:
@@ -179,8 +186,10 @@ class Geometric(TwoSided):
     @override
     def log_prob(self, value: Any) -> Any:
         self._validate_sample(value)
-        probs = clamped(self.probs)
-        return value * xp.log1p(-probs) + xp.log(self.probs)
+        # What is certain comes at once, and nothing else does.
+        certain = self.probs == 1
+        failures = xp.log1p(-xp.where(certain, 0.0, self.probs))
+        return value * xp.where(certain & (value != 0), -math.inf, failures) + xp.log(self.probs)
 
     @override
     def entropy(self) -> Any:
@@ -210,7 +219,7 @@ class Binomial(TwoSided):
         self.total_count, shape = self._take(probs, logits, total_count)
         super().__init__(shape, validate_args=validate_args)
 
-    @property
+    @constraints.dependent_property(is_discrete=True)
     @override
     def support(self) -> Any:
         return constraints.integer_interval(0, self.total_count)
@@ -399,14 +408,14 @@ class OfClasses(Distribution):
         """The parameter that was given."""
         return self.__dict__.get("probs", self.__dict__.get("logits"))
 
-    @property
+    @derived_parameter
     def probs(self) -> Any:
         """Probabilities of the classes."""
         if "probs" in self.__dict__:
             return self.__dict__["probs"]
         return xp.softmax(self.__dict__["logits"], axis=-1)
 
-    @property
+    @derived_parameter
     def logits(self) -> Any:
         """Logarithms of the probabilities."""
         if "logits" in self.__dict__:
@@ -450,7 +459,7 @@ class Categorical(OfClasses):
         shape = self._take(probs, logits)
         super().__init__(shape, validate_args=validate_args)
 
-    @property
+    @constraints.dependent_property(is_discrete=True)
     @override
     def support(self) -> Any:
         return constraints.integer_interval(0, self._num_events - 1)
@@ -458,7 +467,7 @@ class Categorical(OfClasses):
     @property
     @override
     def mean(self) -> Any:
-        return xp.broadcast_to(xp.full_like(self._kept[..., 0], math.nan), self._batch_shape)
+        return spell(xp.broadcast_to(xp.full_like(self._kept[..., 0], math.nan), self._batch_shape))
 
     @property
     @override
@@ -597,7 +606,7 @@ class Multinomial(OfClasses):
         shape = self._take(probs, logits)
         super().__init__(shape, (self._num_events,), validate_args)
 
-    @property
+    @constraints.dependent_property(is_discrete=True, event_dim=1)
     @override
     def support(self) -> Any:
         return constraints.multinomial(self.total_count)

@@ -3,19 +3,33 @@
 from __future__ import annotations
 
 import copy
+from functools import cached_property
 from typing import Any, ClassVar
 
 import numpy as np
 
 from dispatchkit.as_torch.attributes.shapes import Shape
+from dispatchkit.as_torch.calling.raised import as_raised_by_pytorch
 from dispatchkit.as_torch.distributions.constraints import is_dependent
 from dispatchkit.as_torch.spelling import Tensor, spell
 from dispatchkit.as_torch.table import is_array
 from dispatchkit.declare.namespace import tensor_namespace as xp
 from dispatchkit.declare.wrapping import holds
-from dispatchkit.graph.recording import no_grad
+from dispatchkit.graph.recording import enable_grad, no_grad
 from dispatchkit.marks import override
 from dispatchkit.ops.random.generator import source_of
+
+
+class derived_parameter(property):  # noqa: N801  # as property
+    """A parameter that follows from another one, with a gradient wherever it is asked for.
+
+    Parameters
+    ----------
+    wrapped : gives it
+    """
+
+    def __init__(self, wrapped: Any) -> None:
+        super().__init__(enable_grad(wrapped))
 
 
 class Distribution:
@@ -78,9 +92,10 @@ class Distribution:
         ------
         ValueError : for one that does not
         """
+        following = (derived_parameter, cached_property)
         for name, constraint in self.arg_constraints.items():
-            derived = name not in self.__dict__ and isinstance(getattr(type(self), name, None), property)
-            if is_dependent(constraint) or derived:
+            follows = name not in self.__dict__ and isinstance(getattr(type(self), name, None), following)
+            if is_dependent(constraint) or follows:
                 continue
             value = getattr(self, name)
             if not holds(constraint.check(value), traced=True):
@@ -241,7 +256,10 @@ def parameters(*values: Any) -> Any:
     if not xp.isdtype(dtype, ("real floating", "complex floating")):
         dtype = xp.get_default_dtype()
     tensors = [tensor_of(value, dtype) for value in values]
-    shape = np.broadcast_shapes(*(tuple(x.shape) for x in tensors))
+    try:
+        shape = np.broadcast_shapes(*(tuple(x.shape) for x in tensors))
+    except ValueError as error:
+        raise as_raised_by_pytorch(error) from None
     return (*(xp.broadcast_to(x, shape) if tuple(x.shape) != shape else x for x in tensors), shape)
 
 

@@ -7,6 +7,7 @@ from collections.abc import Iterable, Sequence
 from itertools import accumulate
 from typing import Any
 
+from dispatchkit.as_torch.distributions import constraints
 from dispatchkit.as_torch.distributions.distribution import summed
 from dispatchkit.as_torch.distributions.transforms import Transform
 from dispatchkit.declare.namespace import tensor_namespace as xp
@@ -37,6 +38,8 @@ class ReshapeTransform(Transform):
         super().__init__(cache_size)
         self.in_shape, self.out_shape = tuple(in_shape), tuple(out_shape)
         self.event_dim = len(self.in_shape)
+        self.domain = constraints.reinterpreted(constraints.real, len(self.in_shape))
+        self.codomain = constraints.reinterpreted(constraints.real, len(self.out_shape))
         if math.prod(self.in_shape) != math.prod(self.out_shape):
             raise ValueError(
                 f"ReshapeTransform: in_shape {self.in_shape} and out_shape {self.out_shape} have different numbers of "
@@ -160,6 +163,16 @@ class CatTransform(OfParts):
         self.event_dim = max((part.event_dim for part in self.transforms), default=0)
 
     @property
+    @override
+    def domain(self) -> Any:
+        return constraints.cat([part.domain for part in self.transforms], self.dim, self.lengths)
+
+    @property
+    @override
+    def codomain(self) -> Any:
+        return constraints.cat([part.codomain for part in self.transforms], self.dim, self.lengths)
+
+    @property
     def length(self) -> int:
         """The length of the axis."""
         return sum(self.lengths)
@@ -207,6 +220,16 @@ class StackTransform(OfParts):
     tensor([[1., 3.]])
     """
 
+    @property
+    @override
+    def domain(self) -> Any:
+        return constraints.stack([part.domain for part in self.transforms], self.dim)
+
+    @property
+    @override
+    def codomain(self) -> Any:
+        return constraints.stack([part.codomain for part in self.transforms], self.dim)
+
     @override
     def _parts(self, x: Any) -> list[Any]:
         if x.shape[self.dim] != len(self.transforms):
@@ -237,6 +260,8 @@ class CorrCholeskyTransform(Transform):
             [0., 1.]])
     """
 
+    domain = constraints.real_vector
+    codomain = constraints.corr_cholesky
     event_dim = 1
 
     @override

@@ -11,6 +11,7 @@ from dispatchkit.as_torch.distributions import constraints
 from dispatchkit.as_torch.distributions.distribution import (
     CentredDistribution,
     Distribution,
+    derived_parameter,
     normals,
     parameters,
     tensor_of,
@@ -72,23 +73,23 @@ class OfCovariance(Distribution):
 
     _unbroadcasted_scale_tril: Any
 
-    @property
+    @derived_parameter
     def scale_tril(self) -> Any:
-        """The lower triangular matrix."""
+        """Return the lower triangular matrix."""
         if "scale_tril" in self.__dict__:
             return self.__dict__["scale_tril"]
         return self._unbroadcasted_scale_tril
 
-    @property
+    @derived_parameter
     def covariance_matrix(self) -> Any:
-        """The covariance."""
+        """Return the covariance."""
         if "covariance_matrix" in self.__dict__:
             return self.__dict__["covariance_matrix"]
         return self._unbroadcasted_scale_tril @ self._unbroadcasted_scale_tril.mT
 
-    @property
+    @derived_parameter
     def precision_matrix(self) -> Any:
-        """The inverse of the covariance."""
+        """Return the inverse of the covariance."""
         if "precision_matrix" in self.__dict__:
             return self.__dict__["precision_matrix"]
         return xp.linalg.inv(self.covariance_matrix)
@@ -208,20 +209,20 @@ class LowRankMultivariateNormal(CentredDistribution):
     def variance(self) -> Any:
         return xp.sum(self.cov_factor**2, axis=-1) + self.cov_diag
 
-    @property
+    @derived_parameter
     def covariance_matrix(self) -> Any:
-        """The covariance."""
+        """Return the covariance."""
         n = self._event_shape[0]
         return self.cov_factor @ self.cov_factor.mT + self.cov_diag[..., None] * xp.eye(n, dtype=self.loc.dtype)
 
-    @property
+    @derived_parameter
     def scale_tril(self) -> Any:
-        """The lower triangular matrix whose product with its transpose is the covariance."""
+        """Return the lower triangular matrix whose product with its transpose is the covariance."""
         return xp.linalg.cholesky(self.covariance_matrix)
 
-    @property
+    @derived_parameter
     def precision_matrix(self) -> Any:
-        """The inverse of the covariance."""
+        """Return the inverse of the covariance."""
         return xp.linalg.inv(self.covariance_matrix)
 
     def _small(self) -> Any:

@@ -5,11 +5,14 @@ from __future__ import annotations
 import math
 from typing import Any
 
+import numpy as np
+
 from dispatchkit.as_torch.distributions import constraints
 from dispatchkit.as_torch.distributions.continuous import Cauchy, LocationScale, Normal
-from dispatchkit.as_torch.distributions.distribution import Distribution, constant, parameters
+from dispatchkit.as_torch.distributions.distribution import Distribution, constant, parameters, tensor_of
 from dispatchkit.as_torch.distributions.gamma_draws import standard_gammas
 from dispatchkit.as_torch.special_functions import OPERATIONS
+from dispatchkit.backends.arrays import numpy_dtype
 from dispatchkit.declare.namespace import tensor_namespace as xp
 from dispatchkit.marks import override
 from dispatchkit.ops.random.generator import source_of
@@ -129,6 +132,7 @@ class Gamma(Distribution):
 
     @override
     def log_prob(self, value: Any) -> Any:
+        value = tensor_of(value, self.rate.dtype)
         self._validate_sample(value)
         a, b = self.concentration, self.rate
         return xp.special.xlogy(a, b) + xp.special.xlogy(a - 1, value) - b * value - gammaln(a)
@@ -218,7 +222,10 @@ class Dirichlet(Distribution):
     @override
     def rsample(self, sample_shape: Any = ()) -> Any:
         draws = standard_gammas(self.concentration, self._extended_shape(sample_shape))
-        return draws / xp.sum(draws, axis=-1, keepdims=True)
+        shares = draws / xp.sum(draws, axis=-1, keepdims=True)
+        # Where the others are too small for the dtype, a share is less than 1 all the same, as in PyTorch.
+        limits = np.finfo(numpy_dtype(shares.dtype))
+        return xp.clip(shares, float(limits.smallest_normal), float(1 - limits.epsneg))
 
     @override
     def log_prob(self, value: Any) -> Any:

@@ -10,6 +10,7 @@ from dispatchkit.as_torch.distributions.continuous import EULER
 from dispatchkit.as_torch.distributions.discrete import clamped
 from dispatchkit.as_torch.distributions.distribution import normals, parameters
 from dispatchkit.declare.namespace import tensor_namespace as xp
+from dispatchkit.graph.recording import enable_grad
 
 __all__ = ["OF_UTILS"]
 
@@ -72,7 +73,7 @@ def _places(n: int, diag: int) -> tuple[list[int], list[int]]:
 
 
 class lazy_property(cached_property[Any]):  # noqa: N801  # PyTorch's
-    """A property that is computed when it is first read, and then kept.
+    """A property that is computed when it is first read, with its gradient, and then kept.
 
     Parameters
     ----------
@@ -80,7 +81,7 @@ class lazy_property(cached_property[Any]):  # noqa: N801  # PyTorch's
     """
 
     def __init__(self, wrapped: Callable[[Any], Any]) -> None:
-        super().__init__(wrapped)
+        super().__init__(enable_grad(wrapped))
 
 
 def standard_normal(shape: Any, dtype: Any, device: Any) -> Any:

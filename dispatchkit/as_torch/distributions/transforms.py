@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from typing import Any
 
+from dispatchkit.as_torch.distributions import constraints
 from dispatchkit.as_torch.distributions.distribution import summed
 from dispatchkit.declare.namespace import tensor_namespace as xp
 from dispatchkit.marks import override
@@ -20,6 +21,7 @@ class Transform:
 
     Attributes
     ----------
+    domain, codomain : the sets of arguments and values, `torch.distributions.constraints`
     bijective : whether it can be inverted
     sign : of its slope
     event_dim : number of the last axes that are one argument together
@@ -28,6 +30,8 @@ class Transform:
     bijective = True
     sign: Any = 1
     event_dim = 0
+    domain: Any = constraints.real
+    codomain: Any = constraints.real
 
     def __init__(self, cache_size: Any = 0) -> None:
         self._cache_size = cache_size
@@ -86,6 +90,7 @@ class _Inverse(Transform):
     def __init__(self, of: Any) -> None:
         super().__init__()
         self.of, self.bijective, self.sign, self.event_dim = of, of.bijective, of.sign, of.event_dim
+        self.domain, self.codomain = of.codomain, of.domain
 
     @property
     @override
@@ -132,6 +137,10 @@ class ComposeTransform(Transform):
         self.bijective = all(part.bijective for part in self.parts)
         self.sign = math.prod(part.sign for part in self.parts)
         self.event_dim = max((part.event_dim for part in self.parts), default=0)
+        if self.parts:
+            first, last = self.parts[0].domain, self.parts[-1].codomain
+            self.domain = constraints.reinterpreted(first, self.event_dim - first.event_dim)
+            self.codomain = constraints.reinterpreted(last, self.event_dim - last.event_dim)
 
     @override
     def _call(self, x: Any) -> Any:
@@ -147,6 +156,8 @@ class ComposeTransform(Transform):
 
     @override
     def log_abs_det_jacobian(self, x: Any, y: Any) -> Any:
+        if not self.parts:
+            return xp.zeros_like(x)
         total = 0.0
         for part in self.parts:
             y = part(x)
@@ -174,6 +185,8 @@ class ComposeTransform(Transform):
 class ExpTransform(Transform):
     """The exponential function."""
 
+    codomain = constraints.positive
+
     @override
     def _call(self, x: Any) -> Any:
         return xp.exp(x)
@@ -189,6 +202,8 @@ class ExpTransform(Transform):
 
 class SigmoidTransform(Transform):
     """The logistic function."""
+
+    codomain = constraints.unit_interval
 
     @override
     def _call(self, x: Any) -> Any:
@@ -206,6 +221,8 @@ class SigmoidTransform(Transform):
 class SoftplusTransform(Transform):
     """The function ``log(1 + exp(x))``."""
 
+    codomain = constraints.positive
+
     @override
     def _call(self, x: Any) -> Any:
         return functional.softplus(x)
@@ -221,6 +238,8 @@ class SoftplusTransform(Transform):
 
 class TanhTransform(Transform):
     """The hyperbolic tangent."""
+
+    codomain = constraints.interval(-1.0, 1.0)
 
     @override
     def _call(self, x: Any) -> Any:
@@ -247,6 +266,7 @@ class AffineTransform(Transform):
     def __init__(self, loc: Any, scale: Any, event_dim: Any = 0, cache_size: Any = 0) -> None:
         super().__init__(cache_size)
         self.loc, self.scale, self.event_dim = loc, scale, event_dim
+        self.domain = self.codomain = constraints.reinterpreted(constraints.real, event_dim)
 
     @property
     @override
@@ -276,6 +296,9 @@ class PowerTransform(Transform):
     cache_size : as of `Transform`
     """
 
+    domain = constraints.positive
+    codomain = constraints.positive
+
     def __init__(self, exponent: Any, cache_size: Any = 0) -> None:
         super().__init__(cache_size)
         self.exponent = xp.asarray(exponent, dtype=None)
@@ -301,6 +324,7 @@ class PowerTransform(Transform):
 class AbsTransform(Transform):
     """The absolute value, which is not inverted."""
 
+    codomain = constraints.positive
     bijective = False
 
     @override
@@ -315,6 +339,8 @@ class AbsTransform(Transform):
 class SoftmaxTransform(Transform):
     """Exponentials, divided by their sum; the inverse is a logarithm."""
 
+    domain = constraints.real_vector
+    codomain = constraints.simplex
     bijective = False
     event_dim = 1
 
@@ -333,6 +359,8 @@ class StickBreakingTransform(Transform):
     An argument of K - 1 numbers has a value of K shares that make up 1.
     """
 
+    domain = constraints.real_vector
+    codomain = constraints.simplex
     event_dim = 1
 
     def _moved(self, x: Any) -> Any:
@@ -382,6 +410,8 @@ class IndependentTransform(Transform):
         self.base_transform, self.reinterpreted_batch_ndims = base_transform, reinterpreted_batch_ndims
         self.bijective, self.sign = base_transform.bijective, base_transform.sign
         self.event_dim = base_transform.event_dim + reinterpreted_batch_ndims
+        sets = (base_transform.domain, base_transform.codomain)
+        self.domain, self.codomain = (constraints.reinterpreted(each, reinterpreted_batch_ndims) for each in sets)
 
     @override
     def _call(self, x: Any) -> Any:
@@ -420,6 +450,7 @@ class CumulativeDistributionTransform(Transform):
     def __init__(self, distribution: Any, cache_size: Any = 0) -> None:
         super().__init__(cache_size)
         self.distribution = distribution
+        self.domain, self.codomain = distribution.support, constraints.unit_interval
 
     @override
     def _call(self, x: Any) -> Any:
@@ -437,6 +468,8 @@ class CumulativeDistributionTransform(Transform):
 class LowerCholeskyTransform(Transform):
     """Lower triangles of matrices, with exponentials of their diagonals."""
 
+    domain = constraints.independent(constraints.real, 2)
+    codomain = constraints.lower_cholesky
     event_dim = 2
 
     @override
@@ -450,6 +483,8 @@ class LowerCholeskyTransform(Transform):
 
 class PositiveDefiniteTransform(LowerCholeskyTransform):
     """Positive definite matrices, by the logarithms of the diagonals of their lower factors."""
+
+    codomain = constraints.positive_definite
 
     @override
     def _call(self, x: Any) -> Any:

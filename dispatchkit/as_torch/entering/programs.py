@@ -14,19 +14,21 @@ from dispatchkit.as_torch.attributes import dtypes
 from dispatchkit.as_torch.attributes.shapes import Shape
 from dispatchkit.as_torch.distributions import tools
 from dispatchkit.as_torch.entering.at_the_top import changing_functions, functions_at_the_top, method_functions
+from dispatchkit.as_torch.entering.builtin_functions import OF_NETWORKS, OF_THE_TOP
 from dispatchkit.as_torch.entering.entered import extend_module, of_module
 from dispatchkit.as_torch.entering.homes import enter_homes
 from dispatchkit.as_torch.files import serialization
 from dispatchkit.as_torch.functional import inference_mode
-from dispatchkit.as_torch.layers import fused, lazy, packed_sequences, parametrizations, reparametrized
+from dispatchkit.as_torch.layers import fused, lazy, packed_sequences, parametrizations, pruning, reparametrized
 from dispatchkit.as_torch.layers import of_functions as layers
 from dispatchkit.as_torch.layers import options as further_options
 from dispatchkit.as_torch.layers.adaptive import AdaptiveLogSoftmaxWithLoss
 from dispatchkit.as_torch.layers.constructors import constructed_as_in_pytorch
 from dispatchkit.as_torch.layers.weighted import Bilinear, DataParallel, EmbeddingBag, Softmax2d, Unflatten
-from dispatchkit.as_torch.machine import amp, limits, processes
+from dispatchkit.as_torch.machine import amp, limits, processes, samples
 from dispatchkit.as_torch.machine import settings as machine
 from dispatchkit.as_torch.matrices import coordinates
+from dispatchkit.as_torch.matrices.eigenpairs import lobpcg
 from dispatchkit.as_torch.matrices.optimizers import Adafactor, Muon, SparseAdam
 from dispatchkit.as_torch.methods.further_methods import give_further_methods
 from dispatchkit.as_torch.methods.reshaped import give_shapes_in_place
@@ -58,6 +60,7 @@ OF_DISTRIBUTIONS = {
 }
 
 
+FURTHER_TRANSFORMS = ("CatTransform", "CorrCholeskyTransform", "ReshapeTransform", "StackTransform")
 WEIGHTED = (AdaptiveLogSoftmaxWithLoss, Bilinear, DataParallel, EmbeddingBag, Softmax2d, Unflatten)
 OF_SEQUENCES = (
     *("PackedSequence", "pack_padded_sequence", "pack_sequence", "pad_packed_sequence", "pad_sequence"),
@@ -99,6 +102,8 @@ def enter_programs() -> None:
     for name, members in OF_DISTRIBUTIONS.items():
         enter_module(f"distributions.{name}", {each: getattr(distributions, each) for each in members})
     enter_module("distributions.utils", tools.OF_UTILS)
+    # Which a module that is written for each has not.
+    vars(distributions.transforms).update({name: getattr(distributions, name) for name in FURTHER_TRANSFORMS})
     enter_module("distributions.exp_family", families)
     extend_module("autograd", {"inference_mode": inference_mode})
     precision = {name: getattr(amp, name) for name in ("autocast", "GradScaler", "custom_fwd", "custom_bwd")}
@@ -163,6 +168,7 @@ def _enter_layers() -> None:
     enter_module("nn.utils.parametrize", {name: getattr(parametrizations, name) for name in places})
     kinds = ("orthogonal", "spectral_norm", "weight_norm")
     enter_module("nn.utils.parametrizations", {name: getattr(parametrizations, name) for name in kinds})
+    enter_module("nn.utils.prune", {name: getattr(pruning, name) for name in pruning.__all__})
     enter_module("nn.utils.rnn", {name: getattr(packed_sequences, name) for name in OF_SEQUENCES})
     classes = {
         name: derived(name, "optim", WithoutKernels, value)
@@ -178,16 +184,18 @@ def _enter_functions(precision: dict[str, Any]) -> None:
         extend_module(place, functions)
     for place, functions in utilities.deprecated_names(of_module("nn.init"), of_module("nn.utils")).items():
         extend_module(place, functions)
-    names = ("stack_module_state", "grad_and_value", "replace_all_batch_norm_modules_")
+    names = ("stack_module_state", "grad_and_value", "jacrev", "replace_all_batch_norm_modules_")
     of_func = {name: getattr(stacked, name) for name in names}
     extend_module("func", {**of_func, "functional_call": spelling_results(utils.functional_call)})
-    extend_module("nn.functional", changing_functions("nn.functional"))
+    extend_module("nn.functional", {**changing_functions("nn.functional"), **OF_NETWORKS})
     files = {"save": serialization.save, "load": serialization.load}
     draws = {name: machine.complex_draws(FUNCTIONS[name], False) for name in ("rand", "rand_like")}
     draws |= {name: machine.complex_draws(FUNCTIONS[name], True) for name in ("randn", "randn_like")}
     more = {
         **files,
         **functions_at_the_top(),
+        **OF_THE_TOP,
+        "lobpcg": lobpcg,
         **draws,
         "vmap": of_module("func")["vmap"],
         "compile": amp.compile_nothing,
@@ -234,6 +242,7 @@ def _enter_machine() -> None:
     scripts = ("script", "ignore", "unused", "export", "script_if_tracing")
     asked = dict.fromkeys(("is_scripting", "is_tracing"), machine.no)
     enter_module("jit", {**dict.fromkeys(scripts, machine.as_it_is), **asked, "Final": Final, "annotate": _annotate})
+    extend_module("testing", {name: getattr(samples, name) for name in samples.__all__})
     extend_module("linalg", {"LinAlgError": np.linalg.LinAlgError})
     of_group = {"is_available": machine.no, "is_initialized": machine.no}
     enter_module("distributed", {**of_group, "get_rank": machine.zero, "get_world_size": machine.one})

@@ -8,4 +8,5 @@ from dispatchkit.as_torch.utils import _pytree as _pytree
 from dispatchkit.as_torch.utils import checkpoint as checkpoint
 from dispatchkit.as_torch.utils import data as data
 from dispatchkit.as_torch.utils import dlpack as dlpack
+from dispatchkit.as_torch.utils import hooks as hooks
 from dispatchkit.as_torch.utils import model_zoo as model_zoo

@@ -331,7 +331,7 @@ class OneCycleLR(WithMomentum):
     @override
     def _now(self, levels: Sequence[Sequence[Any]]) -> list[Any]:
         step = self.last_epoch
-        if step >= self.total_steps:
+        if step > self.total_steps:
             raise ValueError(f"OneCycleLR: tried to step {step} times, the total number of steps is {self.total_steps}")
         phase = next((n for n, end in enumerate(self.ends) if step <= end), len(self.ends) - 1)
         start, end = 0.0, self.ends[phase]

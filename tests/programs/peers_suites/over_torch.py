@@ -14,6 +14,8 @@ import sys
 import types
 import unittest
 import weakref
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from traceback import walk_tb
 from typing import Any
@@ -164,8 +166,20 @@ def is_view_of(case: TestCase, x: Any, y: Any) -> bool:
     return x is not y and np.shares_memory(np.asarray(x.detach()), np.asarray(y.detach()))
 
 
+@contextmanager
+def default_dtype(dtype: Any) -> Iterator[None]:
+    """Let numbers be of a dtype within a block."""
+    before = SPELLED.get_default_dtype()
+    SPELLED.set_default_dtype(dtype)
+    try:
+        yield
+    finally:
+        SPELLED.set_default_dtype(before)
+
+
 REPLACED = {
     "TestCase": TestCase,
+    "set_default_dtype": default_dtype,
     "instantiate_device_type_tests": instantiate_for_the_cpu,
     **{
         name: of_their_dtypes(getattr(common_device_type, name))

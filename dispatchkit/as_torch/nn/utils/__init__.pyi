@@ -8,8 +8,10 @@ from dispatchkit.as_torch.nn.utils import clip_grad as clip_grad
 from dispatchkit.as_torch.nn.utils import convert_parameters as convert_parameters
 from dispatchkit.as_torch.nn.utils import fusion as fusion
 from dispatchkit.as_torch.nn.utils import init as init
+from dispatchkit.as_torch.nn.utils import memory_format as memory_format
 from dispatchkit.as_torch.nn.utils import parametrizations as parametrizations
 from dispatchkit.as_torch.nn.utils import parametrize as parametrize
+from dispatchkit.as_torch.nn.utils import prune as prune
 from dispatchkit.as_torch.nn.utils import rnn as rnn
 from dispatchkit.nn.utils import parameters_to_vector as parameters_to_vector
 from dispatchkit.nn.utils import vector_to_parameters as vector_to_parameters
@@ -22,6 +24,10 @@ clip_grad_norm_: Any
 clip_grad_value_: Any
 
 clip_grads_with_norm_: Any
+
+convert_conv2d_weight_memory_format: Any
+
+convert_conv3d_weight_memory_format: Any
 
 fuse_conv_bn_eval: Any
 

@@ -8,6 +8,8 @@ from typing import Any
 
 PackedSequence: Any
 
+invert_permutation: Any
+
 pack_padded_sequence: Any
 
 pack_sequence: Any
