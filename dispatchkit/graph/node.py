@@ -346,7 +346,7 @@ class Hooked(NodeWrapper):
         of_outputs = _each(wrap, g if several else [g])
         with no_grad() if wrap else nullcontext():
             for before in list(self.before.values()):
-                of_outputs = _answer_of_hook(self.node_name, before(of_outputs), of_outputs, outputs)
+                of_outputs = answer_of_hook(self.node_name, before(of_outputs), of_outputs, outputs)
         if all(x is None for x in of_outputs):
             cotangents: Sequence[Any] = [None] * len(inputs)
         else:
@@ -354,7 +354,7 @@ class Hooked(NodeWrapper):
         of_inputs = _each(wrap, [_like_input(c, spec) for c, spec in zip(cotangents, inputs, strict=True)])
         with no_grad() if wrap else nullcontext():
             for after in list(self.after.values()):
-                of_inputs = _answer_of_hook(self.node_name, after(of_inputs, of_outputs), of_inputs, inputs)
+                of_inputs = answer_of_hook(self.node_name, after(of_inputs, of_outputs), of_inputs, inputs)
         return _each(raw, of_inputs)
 
 
@@ -370,7 +370,7 @@ def _like_input(g: Any, spec: Any) -> Any:
     return project(namespace_of(g), g, *spec)
 
 
-def _answer_of_hook(name: str, values: Any, before: tuple[Any, ...], specs: Sequence[Any]) -> tuple[Any, ...]:
+def answer_of_hook(name: str, values: Any, before: tuple[Any, ...], specs: Sequence[Any]) -> tuple[Any, ...]:
     """Return the gradients that a hook returned in the place of others, those where it returned None.
 
     Raises

@@ -18,7 +18,7 @@ import numpy as np
 from dispatchkit.accelerator import core
 from dispatchkit.backends.arrays import is_fixed, namespace_of, project, raw_array, same_dtype
 from dispatchkit.errors import AutogradError
-from dispatchkit.graph.node import CallNode, Output
+from dispatchkit.graph.node import CallNode, Hooked, Output, answer_of_hook, is_wrapped_by
 from dispatchkit.graph.recording import is_grad_enabled, no_grad
 from dispatchkit.graph.storage import Storage, Vertex, VertexExtras, memory_of
 from dispatchkit.protocol.observers import live, notify_backward
@@ -212,7 +212,9 @@ def sweep(  # noqa: C901  # the loop is written out: each call in it would cost 
         if wanted is not None and not accumulate and g is not None and vertex in wanted:
             gradients[vertex] = g if create_graph else copy_gradient(g)
         edges = vertex.edges
-        if g is None or (needed is not None and needed.isdisjoint(edges)):
+        if g is None or (
+            needed is not None and needed.isdisjoint(edges) and not _hooks_run(vertex, wanted, accumulate)
+        ):
             incoming: Sequence[Any] = (None,) * len(edges)
         elif type(vertex) is Output:
             incoming = _to_node(vertex, g, ownership[2])
@@ -242,6 +244,12 @@ def sweep(  # noqa: C901  # the loop is written out: each call in it would cost 
     if create_graph and gradients:
         separate(gradients, outside)
     return gradients
+
+
+def _hooks_run(vertex: Vertex, wanted: set[Vertex] | None, accumulate: bool) -> bool:
+    """Return whether a vertex that a pass ends at goes backwards for its hooks, as where its gradient is kept."""
+    main: Any = getattr(vertex, "main", vertex)
+    return accumulate and wanted is not None and vertex in wanted and is_wrapped_by(Hooked, main)
 
 
 def _start(
@@ -414,6 +422,8 @@ def _deliver(
         return
     extras = leaf.extras
     assert extras is not None
+    if extras.around is not None:
+        g = _before_accumulating(leaf, g, wrap, create_graph, ownership[1])
     try:
         accumulating.acquire()  # threads may go backwards through graphs of the same leaves
         before = extras.grad
@@ -434,6 +444,26 @@ def _deliver(
         with _hook_mode(create_graph):
             for hook in list(extras.after.values()):
                 hook(leaf)
+    if extras.around is not None:
+        with _hook_mode(create_graph):
+            for observe in list(extras.around.after.values()):
+                observe((), (g if create_graph else wrap(raw_array(g)),))
+
+
+def _before_accumulating(leaf: Vertex, g: Any, wrap: Any, create_graph: bool, outside: list[Any]) -> Any:
+    """Return the gradient of a leaf as the hooks of its vertex leave it, which may keep it."""
+    assert leaf.extras is not None
+    assert leaf.extras.around is not None
+    outside.append(g)
+    values = (g if create_graph else wrap(raw_array(g)),)
+    with _hook_mode(create_graph):
+        for hook in list(leaf.extras.around.before.values()):
+            values = answer_of_hook(leaf.name, hook(values), values, [(leaf.shape, leaf.dtype)])
+    if values[0] is None:
+        raise TypeError(f"{leaf.name}: expected a hook to return a tuple of one tensor, or None; found None in it")
+    g = values[0] if create_graph else values[0].array
+    outside.append(g)
+    return g
 
 
 def _add_anew(extras: VertexExtras, g: Any, wrap: Any, create_graph: bool) -> None:

@@ -475,7 +475,7 @@ def run_backward(
 
     Parameters
     ----------
-    outputs : tensors to differentiate
+    outputs : tensors to differentiate, or their gradient edges
     gradients : their cotangents, None where the output has one element
     retain_graph, create_graph : as for `Tensor.backward`
     inputs : tensors whose gradients are wanted; all leaves by default
@@ -572,8 +572,19 @@ def place_of(tensor: Any, what: str) -> Vertex:
     return vertex
 
 
-def _cotangent(output: Storage, gradient: Any, create_graph: bool) -> Any:
+def _cotangent_of_edge(edge: GradientEdge, gradient: Any, create_graph: bool) -> Any:
+    """Return the cotangent that is to arrive at an edge, whose tensor is not known, as that of an output."""
+    vertex = edge.node
+    if gradient is None and not is_complex(vertex.dtype) and math.prod(vertex.shape) == 1:
+        gradient = tensor_namespace.ones(vertex.shape, dtype=vertex.dtype)
+    stand_in = wrap_array(tensor_namespace.Tensor, tensor_namespace.empty(vertex.shape, dtype=vertex.dtype).array)
+    return _cotangent(stand_in, gradient, create_graph)
+
+
+def _cotangent(output: Any, gradient: Any, create_graph: bool) -> Any:
     """Return the cotangent of an output, raw or (`create_graph`) as a tensor."""
+    if isinstance(output, GradientEdge):
+        return _cotangent_of_edge(output, gradient, create_graph)
     array = output.array
     shape = tuple(array.shape)
     if gradient is None:

@@ -219,6 +219,28 @@ def test_a_gradient_edge_takes_the_place_of_a_tensor() -> None:
         dk.autograd.graph.get_gradient_edge(dk.ones(1))
 
 
+def test_a_pass_starts_at_a_gradient_edge_whose_tensor_is_gone() -> None:
+    x = leaf(1.0, 2.0)
+    y = dk.sum(x * x)
+    edge = dk.autograd.graph.get_gradient_edge(y)
+    z = y * 3.0
+    (g,) = grad(z, edge, retain_graph=True)
+    del y
+    assert grad(edge, x, g, retain_graph=True)[0].tolist() == [6.0, 12.0]
+    (first,) = grad(edge, x, create_graph=True)  # of one element, so that it needs no cotangent
+    assert grad(first.sum(), x)[0].tolist() == [2.0, 2.0]
+    dk.autograd.backward([edge, dk.sum(x)], [g, None], retain_graph=True)
+    assert x.grad is not None
+    assert x.grad.tolist() == [7.0, 13.0]
+    several = dk.autograd.graph.get_gradient_edge(x * 2)
+    with pytest.raises(dk.AutogradError, match=r"only for scalar outputs; this one has shape \(2,\)"):
+        grad(several, x)
+    with pytest.raises(dk.AutogradError, match=r"gradient has shape \(3,\), the tensor to differentiate \(2,\)"):
+        grad(several, x, dk.ones(3))
+    with pytest.raises(dk.AutogradError, match="take tensors as outputs, not gradient edges"):
+        grad(several, x, dk.ones((1, 2)), is_grads_batched=True)
+
+
 def test_allow_unused_gives_none() -> None:
     x, other = leaf(2.0), leaf(1.0)
     used, unused = grad(x * x, [x, other], allow_unused=True)
