@@ -45,7 +45,7 @@ from dispatchkit.as_torch.calling.indices import (
 )
 from dispatchkit.as_torch.calling.quick import quick
 from dispatchkit.as_torch.calling.raised import as_raised_by_pytorch, raising_as_it_is, raising_as_pytorch
-from dispatchkit.as_torch.functional import checkpoint, inference_mode
+from dispatchkit.as_torch.functional import inference_mode
 from dispatchkit.as_torch.masking import masked_functions
 from dispatchkit.as_torch.network_functions import attention, grids, native  # noqa: F401
 from dispatchkit.as_torch.operators import converting, give_operators, in_place, spreading, where_asked
@@ -631,7 +631,7 @@ def enter_modules() -> None:
     for path in ("backends", "signal", "utils"):
         enter_module(path, {})
     enter_module("utils.data", members_of(data))
-    enter_module("utils.checkpoint", {"checkpoint": checkpoint, "set_checkpoint_early_stop": nullcontext})
+    enter_module("utils.checkpoint", {})
     for place in ("fft", "linalg", "masked", "nn.functional", "signal.windows", "special"):
         functions = {path.removeprefix(f"{place}."): f for path, f in FUNCTIONS.items() if path.startswith(f"{place}.")}
         enter_module(place, functions)

@@ -213,7 +213,7 @@ def sweep(  # noqa: C901  # the loop is written out: each call in it would cost 
             gradients[vertex] = g if create_graph else copy_gradient(g)
         edges = vertex.edges
         if g is None or (
-            needed is not None and needed.isdisjoint(edges) and not _hooks_run(vertex, wanted, accumulate)
+            needed is not None and needed.isdisjoint(edges) and not (accumulate and _ends_hooked(vertex, wanted))
         ):
             incoming: Sequence[Any] = (None,) * len(edges)
         elif type(vertex) is Output:
@@ -246,10 +246,10 @@ def sweep(  # noqa: C901  # the loop is written out: each call in it would cost 
     return gradients
 
 
-def _hooks_run(vertex: Vertex, wanted: set[Vertex] | None, accumulate: bool) -> bool:
+def _ends_hooked(vertex: Vertex, wanted: set[Vertex] | None) -> bool:
     """Return whether a vertex that a pass ends at goes backwards for its hooks, as where its gradient is kept."""
     main: Any = getattr(vertex, "main", vertex)
-    return accumulate and wanted is not None and vertex in wanted and is_wrapped_by(Hooked, main)
+    return wanted is not None and vertex in wanted and is_wrapped_by(Hooked, main)
 
 
 def _start(

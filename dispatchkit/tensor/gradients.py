@@ -9,7 +9,7 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 
-from dispatchkit.backends.arrays import foreign, is_complex, namespace_of, without_graph
+from dispatchkit.backends.arrays import dtype_name, foreign, is_complex, namespace_of, without_graph
 from dispatchkit.declare.libraries import common_library, in_library
 from dispatchkit.declare.namespace import tensor_namespace
 from dispatchkit.declare.typing import Array as Tensor
@@ -607,10 +607,20 @@ def _cotangent(output: Any, gradient: Any, create_graph: bool) -> Any:
         raw = gradient.array
     else:
         raw = namespace_of(array).asarray(gradient)
-    if tuple(raw.shape) != shape:
-        raise AutogradError(f"gradient has shape {tuple(raw.shape)}, the tensor to differentiate {shape}")
+    _check_cotangent(raw, shape, array.dtype)
     if not create_graph:
         return raw
     if isinstance(gradient, Storage):
         return gradient
     return wrap_array(tensor_namespace.Tensor, raw)
+
+
+def _check_cotangent(raw: Any, shape: tuple[int, ...], dtype: Any) -> None:
+    """Raise if a cotangent has another shape than its output, or is complex where that is real."""
+    if tuple(raw.shape) != shape:
+        raise AutogradError(f"gradient has shape {tuple(raw.shape)}, the tensor to differentiate {shape}")
+    if raw.dtype is not dtype and is_complex(raw.dtype) and not is_complex(dtype):
+        raise AutogradError(
+            f"gradient is {dtype_name(raw.dtype)}, the tensor to differentiate {dtype_name(dtype)}: where one is "
+            f"complex, they are required to have the same dtype"
+        )

@@ -207,7 +207,7 @@ def test_a_hook_of_the_vertex_of_a_leaf_is_removed_and_must_return_one_gradient(
     vertex = (x * 2).grad_fn.next_functions[0][0]  # type: ignore[union-attr]
     returned: Any = (None,)
     with vertex.register_prehook(lambda gs: returned):
-        with pytest.raises(TypeError, match="AccumulateGrad: expected a hook to return .* None; found None in it"):
+        with pytest.raises(TypeError, match=r"AccumulateGrad: expected a hook to return .*; found None in it"):
             x.sum().backward()
         returned = (leaf(1.0, 2.0),)
         with pytest.raises(ValueError, match=r"AccumulateGrad: .* shapes \[\(1,\)\], found \[\(2,\)\]"):
