@@ -28,9 +28,10 @@ class Memory:
     outside : whether the family are views of a tensor in the graph that were made while recording was off
     source : what the views that are behind are taken from, None before the first change
     views : the other tensors of the family, made by view operations from one another
+    watchers : a weak set of those told before a change, of a memory that counts its own; None where there are none
     """
 
-    __slots__ = ("_first", "_version", "behind", "changes", "full", "offset", "outside", "source", "views")
+    __slots__ = ("_first", "_version", "behind", "changes", "full", "offset", "outside", "source", "views", "watchers")
 
     def __init__(
         self, first: Storage, version: Memory | None = None, offset: int = 0, *, outside: bool = False
@@ -44,6 +45,7 @@ class Memory:
         self.behind: dict[int, ref[Storage]] = {}
         self.source: Any = None
         self.full = 16
+        self.watchers: Any = None
 
     @property
     def version(self) -> Memory:
@@ -61,6 +63,18 @@ class Memory:
     def root(self) -> Storage | None:
         """The tensor that the others are views of; None once it is gone or was given other contents."""
         return self._member(self._first)
+
+    def tell_watchers(self) -> None:
+        """Tell those who watch a memory, which counts its own changes, that it is about to be changed."""
+        watchers, self.watchers = self.watchers, None
+        for watcher in list(watchers):
+            watcher.before_change()
+
+    def count_change(self) -> None:
+        """Count a change of a memory, which counts its own, before it is made."""
+        if self.watchers is not None:
+            self.tell_watchers()
+        self.changes += 1
 
     def give_root(self, tensor: Storage, other: Storage) -> None:
         """Let another tensor be the one that the others are views of, if this one is."""

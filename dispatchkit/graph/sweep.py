@@ -487,6 +487,6 @@ def _add_in_place(before: Storage, g: Any) -> bool:
         read_only = is_fixed(array)
     if read_only or array.shape != g.shape or array.dtype != g.dtype:
         return False
-    memory_of(before).version.changes += 1  # first: a graph must not miss a change
+    memory_of(before).version.count_change()  # first: a graph must not miss a change
     array += g
     return True

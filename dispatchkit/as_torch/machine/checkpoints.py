@@ -11,7 +11,7 @@ from weakref import ref
 
 from dispatchkit import func, nn, random
 from dispatchkit.autograd import enable_grad
-from dispatchkit.autograd.graph import pack_for_backward, saved_tensors_hooks, unpack_saved
+from dispatchkit.autograd.saved_values import pack_for_backward, saved_tensors_hooks, unpack_saved
 from dispatchkit.errors import InplaceError
 from dispatchkit.graph.recording import is_grad_enabled
 from dispatchkit.graph.storage import Storage, version_of

@@ -27,7 +27,7 @@ import dispatchkit as dk
 import dispatchkit.as_torch as spelled
 from dispatchkit import tree
 from dispatchkit.as_torch.attributes.dtypes import AbsentDtype
-from dispatchkit.autograd import graph
+from dispatchkit.autograd import saved_values
 from dispatchkit.graph.node import Leaf
 
 SPELLED: Any = spelled
@@ -233,7 +233,7 @@ class WeakReference:
 OF_THE_CORE = types.SimpleNamespace(
     _WeakTensorRef=WeakReference,
     is_grad_enabled=SPELLED.is_grad_enabled,
-    _autograd=types.SimpleNamespace(_saved_tensors_hooks_is_enabled=lambda: graph._refusal.get().value is None),
+    _autograd=types.SimpleNamespace(_saved_tensors_hooks_is_enabled=lambda: saved_values._refusal.get().value is None),
     DispatchKey=torch._C.DispatchKey,
     _functorch=torch._C._functorch,
     _functions=types.SimpleNamespace(
