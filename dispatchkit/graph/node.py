@@ -8,7 +8,7 @@ from contextlib import nullcontext
 from contextvars import ContextVar
 from operator import attrgetter
 from types import CodeType
-from typing import Any, NamedTuple, Protocol, TypeVar
+from typing import Any, ClassVar, NamedTuple, Protocol, TypeVar
 
 from dispatchkit.backends.arrays import is_inexact, namespace_of, project
 from dispatchkit.errors import AnomalyError, InplaceError
@@ -65,6 +65,13 @@ class Node(Vertex):
     operation: Differentiable
     saved: tuple[Any, ...] | None
     output: Any
+    # Gives what a node has saved by PyTorch's names; none but where PyTorch's spelling is in use.
+    saved_attribute: ClassVar[Callable[[Node, str], Any] | None] = None
+
+    def __getattr__(self, name: str) -> Any:
+        if self.saved_attribute is not None and name.startswith(("_saved_", "_raw_saved_")):
+            return self.saved_attribute(name)
+        raise AttributeError(f"{self.name} has no attribute {name!r}")
 
     @property
     def name(self) -> str:  # type: ignore[override]  # read only here
@@ -165,6 +172,11 @@ class Output(Vertex):
         self.shape = shape
         self.dtype = dtype
         self.extras = None
+
+    def __getattr__(self, name: str) -> Any:
+        if name.startswith(("_saved_", "_raw_saved_")):
+            return getattr(self.main, name)
+        raise AttributeError(f"{self.name} has no attribute {name!r}")
 
     @property
     def edges(self) -> tuple[Vertex | None, ...]:  # type: ignore[override]  # read only here

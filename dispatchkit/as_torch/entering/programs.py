@@ -26,6 +26,7 @@ from dispatchkit.as_torch.layers.constructors import constructed_as_in_pytorch
 from dispatchkit.as_torch.layers.weighted import Bilinear, DataParallel, EmbeddingBag, Softmax2d, Unflatten
 from dispatchkit.as_torch.machine import amp, limits, processes
 from dispatchkit.as_torch.machine import settings as machine
+from dispatchkit.as_torch.machine.saved import give_saved_values
 from dispatchkit.as_torch.matrices import coordinates
 from dispatchkit.as_torch.matrices.optimizers import Adafactor, Muon, SparseAdam
 from dispatchkit.as_torch.methods.further_methods import give_further_methods
@@ -90,6 +91,7 @@ def enter_programs() -> None:
     """Enter all of it."""
     give_further_methods()
     give_shapes_in_place()
+    give_saved_values()
     coordinates.give_sparse_methods()
     enter_module("sparse", coordinates.OF_SPARSE)
     extend_module("", {"sparse_coo_tensor": coordinates.sparse_coo_tensor, "sparse_coo": "sparse_coo"})
