@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from dispatchkit.autograd import enable_grad, grad, is_grad_enabled, no_grad, set_grad_enabled
+from dispatchkit.autograd import enable_grad, grad
 from dispatchkit.declare.namespace import tensor_namespace as xp
 from dispatchkit.errors import AutogradError
 from dispatchkit.graph.recording import grad_block
@@ -184,10 +184,3 @@ def hessian(func, inputs, create_graph=False, strict=False, vectorize=False, out
     if isinstance(inputs, tuple):
         return matrix
     return matrix[0]
-
-
-def inference_mode(mode: Any = True) -> Any:
-    """Return a context, or a decorator, in which nothing is recorded."""
-    if callable(mode):
-        return no_grad(mode)
-    return set_grad_enabled(not mode and is_grad_enabled())

@@ -6,7 +6,6 @@ import functools
 import inspect
 import sys
 from collections.abc import Callable, Mapping, Sequence
-from contextlib import nullcontext
 from difflib import get_close_matches
 from numbers import Number
 from types import FunctionType, ModuleType
@@ -45,7 +44,7 @@ from dispatchkit.as_torch.calling.indices import (
 )
 from dispatchkit.as_torch.calling.quick import quick
 from dispatchkit.as_torch.calling.raised import as_raised_by_pytorch, raising_as_it_is, raising_as_pytorch
-from dispatchkit.as_torch.functional import inference_mode
+from dispatchkit.as_torch.machine.modes import inference_mode
 from dispatchkit.as_torch.masking import masked_functions
 from dispatchkit.as_torch.network_functions import attention, grids, native  # noqa: F401
 from dispatchkit.as_torch.operators import converting, give_operators, in_place, spreading, where_asked
@@ -187,7 +186,7 @@ class Tensor(PlainTensor):
         return y
 
     data = PlainTensor.data.getter(_data)  # type: ignore[attr-defined]  # a property, by its class
-    grad = PlainTensor.grad.getter(_gradient)  # type: ignore[attr-defined]  # a property, by its class
+    grad = property(_gradient, raising_as_pytorch(PlainTensor.grad.__set__), PlainTensor.grad.__delete__)
 
     @override
     def register_hook(self, hook: Call) -> Any:
@@ -597,7 +596,7 @@ def members_of(module: ModuleType) -> dict[str, Any]:
     for name in vars(module)["__all__"]:
         value = getattr(module, name)
         if isinstance(value, FunctionType):
-            if module in (autograd, func, functional):
+            if module in (autograd, func, functional, autograd.forward_ad):
                 value = spelling_calls(value)
             else:
                 value = spelling_results(value)
@@ -625,7 +624,7 @@ def enter_modules() -> None:
     for module in (nn, nn.init, nn.utils, optim, optim.lr_scheduler, optim.swa_utils, *of_autograd, func):
         more = {}
         if module is autograd:
-            more = {"Variable": Tensor, "set_multithreading_enabled": nullcontext}
+            more = {"Variable": Tensor}
         enter_module(module.__name__.removeprefix("dispatchkit."), members_of(module) | more)
     enter_module("autograd.functional", members_of(functional))
     for path in ("backends", "signal", "utils"):

@@ -15,13 +15,14 @@ from dispatchkit.autograd.saved_values import (
     saved_tensors_hooks,
 )
 from dispatchkit.graph.node import Anomaly, GradientEdge, Node
-from dispatchkit.graph.storage import RemovableHandle, Vertex
+from dispatchkit.graph.storage import RemovableHandle, Storage, Vertex, memory_of
 from dispatchkit.graph.sweep import hooked_in_pass
 from dispatchkit.marks import override
 from dispatchkit.protocol.blocks import Block, Setting
 from dispatchkit.protocol.observers import active_observer, watch_state
 from dispatchkit.tensor import Tensor
 from dispatchkit.tensor.gradients import as_list, place_of
+from dispatchkit.wording import class_name
 
 __all__ = [
     "GradientEdge",
@@ -29,6 +30,7 @@ __all__ = [
     "allow_mutation_on_saved_tensors",
     "disable_saved_tensors_hooks",
     "get_gradient_edge",
+    "increment_version",
     "register_multi_grad_hook",
     "save_on_cpu",
     "saved_tensors_hooks",
@@ -58,6 +60,30 @@ def get_gradient_edge(tensor: Tensor, /) -> GradientEdge:
     """
     vertex = place_of(tensor, "get_gradient_edge: the tensor")
     return GradientEdge(vertex, getattr(vertex, "index", 0))
+
+
+def increment_version(tensor: Tensor | Iterable[Tensor]) -> None:
+    """Count a change in place of the memory of tensors, which was made where it is not seen.
+
+    A backward pass that would read what was saved of them before raises `InplaceError` then.
+
+    Parameters
+    ----------
+    tensor : one tensor, or any iterable of several
+
+    Examples
+    --------
+    >>> import dispatchkit as dk
+    >>> x = dk.ones(2)
+    >>> x.numpy()[0] = 5.0
+    >>> dk.autograd.graph.increment_version(x)
+    >>> x._version
+    1
+    """
+    for x in as_list(tensor):
+        if not isinstance(x, Storage):
+            raise TypeError(f"increment_version: expected tensors, found a {class_name(type(x))}")
+        memory_of(x).version.count_change()
 
 
 class MultiHook:

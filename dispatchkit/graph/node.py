@@ -11,7 +11,7 @@ from types import CodeType
 from typing import Any, ClassVar, NamedTuple, Protocol, TypeVar
 
 from dispatchkit.backends.arrays import is_inexact, namespace_of, project
-from dispatchkit.errors import AnomalyError, InplaceError
+from dispatchkit.errors import AnomalyError, AutogradError, InplaceError
 from dispatchkit.graph.recording import no_grad
 from dispatchkit.graph.storage import Memory, Storage, Vertex, VertexExtras, VertexName, extras_of
 from dispatchkit.protocol.blocks import state_variable
@@ -46,6 +46,10 @@ class Differentiable(Protocol):
         """Gives one tensor for each edge, so that the cotangents are differentiable again."""
 
 
+FREED = (
+    "Trying to backward through the graph a second time: the graph of {name} was freed by an earlier backward pass. "
+    "Specify retain_graph=True there to go through it again"
+)
 AnyNode = TypeVar("AnyNode", bound="Node")
 
 
@@ -82,6 +86,32 @@ class Node(Vertex):
     def next_functions(self) -> tuple[tuple[Vertex | None, int], ...]:
         """The vertices of the inputs, each with the index of its output, as in PyTorch."""
         return tuple((edge.main, edge.index) if isinstance(edge, Output) else (edge, 0) for edge in self.edges)
+
+    def __call__(self, *gradients: Any) -> Any:
+        """Return what the operation pulls gradients back to, once: nothing is accumulated, and nothing freed.
+
+        Parameters
+        ----------
+        *gradients : a tensor for each output, None for one without gradient
+
+        Returns
+        -------
+        Tensor or tuple
+            The gradient of each input, None where there is none; of a single input, its gradient.
+
+        Raises
+        ------
+        TypeError : for more or fewer gradients
+        AutogradError : if the graph was freed
+        """
+        outputs = getattr(self, "outputs", None)
+        count = 1 if outputs is None else len(outputs)
+        if len(gradients) != count:
+            raise TypeError(f"{self.name}: expected {count} arguments, got {len(gradients)} instead")
+        if self.saved is None:
+            raise AutogradError(FREED.format(name=self.name))
+        pulled = tuple(self.operation.pull_live(self, gradients[0] if outputs is None else list(gradients)))
+        return pulled[0] if len(pulled) == 1 else pulled
 
     @property
     def original(self) -> Node:
@@ -172,6 +202,10 @@ class Output(Vertex):
         self.shape = shape
         self.dtype = dtype
         self.extras = None
+
+    def __call__(self, *gradients: Any) -> Any:
+        """Return what the operation of all outputs pulls gradients back to, one for each output."""
+        return self.main(*gradients)
 
     def __getattr__(self, name: str) -> Any:
         if name.startswith(("_saved_", "_raw_saved_")):

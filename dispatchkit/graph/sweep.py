@@ -18,7 +18,7 @@ import numpy as np
 from dispatchkit.accelerator import core
 from dispatchkit.backends.arrays import is_fixed, namespace_of, project, raw_array, same_dtype
 from dispatchkit.errors import AutogradError
-from dispatchkit.graph.node import CallNode, Hooked, Output, answer_of_hook, is_wrapped_by
+from dispatchkit.graph.node import FREED, CallNode, Hooked, Output, answer_of_hook, is_wrapped_by
 from dispatchkit.graph.recording import is_grad_enabled, no_grad
 from dispatchkit.graph.storage import Storage, Vertex, VertexExtras, memory_of
 from dispatchkit.protocol.observers import live, notify_backward
@@ -159,7 +159,6 @@ def _keys(tensor: Storage) -> set[int]:
 
 # Reentrant: adding gradients of array types calls handlers, which may go backwards themselves.
 accumulating = threading.RLock()
-FREED = "the graph of {name} was freed by an earlier backward pass; pass retain_graph=True there to go through it again"
 
 
 def sweep(  # noqa: C901  # the loop is written out: each call in it would cost a tenth of a pass

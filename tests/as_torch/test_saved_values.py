@@ -74,7 +74,10 @@ def test_what_hooks_of_saved_values_refuse() -> None:
         raw.register_hooks(lambda value: value, lambda value: value)
     with pytest.raises(dk.AutogradError, match="on a saved tensor with value None is forbidden"):
         (x * 2).grad_fn._raw_saved_self.register_hooks(lambda value: value, lambda value: value)
+    with pytest.raises(RuntimeError, match="Trying to create a SavedTensor object from Python is forbidden"):
+        torch.autograd.SavedTensor()
     z = x * x
+    assert isinstance(z.grad_fn._raw_saved_self, torch.autograd.SavedTensor)
     z.backward()
     for access in (lambda: z.grad_fn._saved_self, lambda: z.grad_fn._raw_saved_self.register_hooks(None, None)):
         with pytest.raises(dk.AutogradError, match="after they have already been freed"):

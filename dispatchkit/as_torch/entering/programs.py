@@ -17,16 +17,15 @@ from dispatchkit.as_torch.entering.at_the_top import changing_functions, functio
 from dispatchkit.as_torch.entering.entered import extend_module, of_module
 from dispatchkit.as_torch.entering.homes import enter_homes
 from dispatchkit.as_torch.files import serialization
-from dispatchkit.as_torch.functional import inference_mode
 from dispatchkit.as_torch.layers import fused, lazy, packed_sequences, parametrizations, reparametrized
 from dispatchkit.as_torch.layers import of_functions as layers
 from dispatchkit.as_torch.layers import options as further_options
 from dispatchkit.as_torch.layers.adaptive import AdaptiveLogSoftmaxWithLoss
 from dispatchkit.as_torch.layers.constructors import constructed_as_in_pytorch
 from dispatchkit.as_torch.layers.weighted import Bilinear, DataParallel, EmbeddingBag, Softmax2d, Unflatten
-from dispatchkit.as_torch.machine import amp, limits, processes
+from dispatchkit.as_torch.machine import amp, limits, modes, processes
 from dispatchkit.as_torch.machine import settings as machine
-from dispatchkit.as_torch.machine.saved import give_saved_values
+from dispatchkit.as_torch.machine.saved import SavedTensor, give_saved_values
 from dispatchkit.as_torch.matrices import coordinates
 from dispatchkit.as_torch.matrices.optimizers import Adafactor, Muon, SparseAdam
 from dispatchkit.as_torch.methods.further_methods import give_further_methods
@@ -102,7 +101,9 @@ def enter_programs() -> None:
         enter_module(f"distributions.{name}", {each: getattr(distributions, each) for each in members})
     enter_module("distributions.utils", tools.OF_UTILS)
     enter_module("distributions.exp_family", families)
-    extend_module("autograd", {"inference_mode": inference_mode})
+    of_threads = ("is_multithreading_enabled", "set_multithreading_enabled")
+    of_autograd = {name: getattr(modes, name) for name in ("inference_mode", *of_threads)}
+    extend_module("autograd", {**of_autograd, "SavedTensor": SavedTensor})
     precision = {name: getattr(amp, name) for name in ("autocast", "GradScaler", "custom_fwd", "custom_bwd")}
     enter_module("amp", {**precision, "is_autocast_available": amp.is_autocast_available})
     enter_module("amp.autocast_mode", {**precision, "is_autocast_available": amp.is_autocast_available})
@@ -207,8 +208,8 @@ def _enter_machine() -> None:
     names = {**machine.TYPES, **of_threads, **of_random, **{name: getattr(machine, name) for name in others}}
     silent = ("set_float32_matmul_precision", "use_deterministic_algorithms", "set_flush_denormal")
     names |= dict.fromkeys(silent, machine.nothing)
-    modes = ("are_deterministic_algorithms_enabled", "is_deterministic_algorithms_warn_only_enabled")
-    names |= dict.fromkeys((*modes, "is_inference_mode_enabled"), machine.no)
+    asked = ("are_deterministic_algorithms_enabled", "is_deterministic_algorithms_warn_only_enabled")
+    names |= dict.fromkeys(asked, machine.no) | {"is_inference_mode_enabled": modes.is_inference_mode_enabled}
     names |= {"get_float32_matmul_precision": machine.highest, "default_generator": random.default_generator}
     names |= {"half": dtypes.dtype("float16"), "bfloat16": dtypes.bfloat16}
     extend_module(

@@ -28,12 +28,7 @@ OTHER_NAMES = {"pow": {"exponent": "other"}, "matmul": {"mat2": "other"}}
 
 
 class SavedTensor:
-    """A value that a node has saved, as ``y.grad_fn._raw_saved_self`` gives it.
-
-    Parameters
-    ----------
-    node : the node
-    index : which of its arguments it is, -1 for its result
+    """A value that a node has saved, as ``y.grad_fn._raw_saved_self`` gives it; programs make none themselves.
 
     Examples
     --------
@@ -49,8 +44,18 @@ class SavedTensor:
 
     __module__ = f"{HOME}.autograd"
 
-    def __init__(self, node: Any, index: int) -> None:
-        self._node, self._index = node, index
+    _node: Any
+    _index: int
+
+    def __init__(self, *args: Any) -> None:
+        raise AutogradError("Trying to create a SavedTensor object from Python is forbidden")
+
+    @classmethod
+    def of(cls, node: Any, index: int) -> SavedTensor:
+        """Return the value of a node with an index: which of its arguments it is, -1 for its result."""
+        saved = object.__new__(cls)
+        saved._node, saved._index = node, index
+        return saved
 
     def _kept(self) -> Any:
         """Return what the node keeps.
@@ -122,7 +127,7 @@ def saved_attribute(node: Any, name: str) -> Any:
         operation = operation.inner
     place = name.removeprefix(RAW).removeprefix(PLAIN)
     if place == "result":
-        saved = SavedTensor(node, RESULT)
+        saved = SavedTensor.of(node, RESULT)
     else:
         path = getattr(operation, "name", "")
         arguments = parameters_of(path, operation) if hasattr(operation, "parameters") else {}
@@ -132,7 +137,7 @@ def saved_attribute(node: Any, name: str) -> Any:
             raise AttributeError(f"{node.name} has saved nothing of the name {name!r}")
         if parameter in (getattr(node, "keywords", None) or ()):
             return node.keywords[parameter]
-        saved = SavedTensor(node, list(operation.parameters.signature.parameters).index(parameter))
+        saved = SavedTensor.of(node, list(operation.parameters.signature.parameters).index(parameter))
     if name.startswith(RAW):
         return saved
     return saved.value()
