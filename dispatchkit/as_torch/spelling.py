@@ -44,7 +44,6 @@ from dispatchkit.as_torch.calling.indices import (
 )
 from dispatchkit.as_torch.calling.quick import quick
 from dispatchkit.as_torch.calling.raised import as_raised_by_pytorch, raising_as_it_is, raising_as_pytorch
-from dispatchkit.as_torch.machine.modes import inference_mode
 from dispatchkit.as_torch.masking import masked_functions
 from dispatchkit.as_torch.network_functions import attention, grids, native  # noqa: F401
 from dispatchkit.as_torch.operators import converting, give_operators, in_place, spreading, where_asked
@@ -64,6 +63,7 @@ from dispatchkit.tree import container_items, map_leaves
 Call = Callable[..., Any]
 HOME = "dispatchkit.as_torch"
 CLASSES = {name: getattr(xp, dtype) for dtype, name in table.CLASSES.items()}
+GRADIENT: Any = PlainTensor.grad
 
 
 # Tensors.
@@ -186,7 +186,7 @@ class Tensor(PlainTensor):
         return y
 
     data = PlainTensor.data.getter(_data)  # type: ignore[attr-defined]  # a property, by its class
-    grad = property(_gradient, raising_as_pytorch(PlainTensor.grad.__set__), PlainTensor.grad.__delete__)
+    grad = property(_gradient, raising_as_pytorch(GRADIENT.__set__), GRADIENT.__delete__)
 
     @override
     def register_hook(self, hook: Call) -> Any:
@@ -616,7 +616,7 @@ def enter_modules() -> None:
     members |= {name: functools.partial(Tensor, dtype=dtype) for dtype, name in table.CLASSES.items()}
     members |= {name: name for name in table.LAYOUTS}
     modes = (autograd.enable_grad, autograd.is_grad_enabled, autograd.no_grad, autograd.set_grad_enabled)
-    for each in (Tensor, device, inference_mode, set_printoptions, *modes):
+    for each in (Tensor, device, set_printoptions, *modes):
         members[each.__name__] = each
     members |= {"is_tensor": table.is_array, "zero_": lambda input: input.zero_()}
     enter_module("", members | {"Size": tuple})

@@ -191,7 +191,7 @@ def sweep(  # noqa: C901  # the loop is written out: each call in it would cost 
     InplaceError : if a value that a rule reads was changed in place
     """
     wanted = None if inputs is None else set(inputs)
-    pending, needed, grads = _start(roots, wanted)
+    pending, needed, grads, kept = _start(roots, wanted, accumulate)
     gradients: dict[Vertex, Any] = {}
     outside = [g for _, g in roots]
     ownership: Ownership = PendingMemory(grads), outside, set()
@@ -211,9 +211,7 @@ def sweep(  # noqa: C901  # the loop is written out: each call in it would cost 
         if wanted is not None and not accumulate and g is not None and vertex in wanted:
             gradients[vertex] = g if create_graph else copy_gradient(g)
         edges = vertex.edges
-        if g is None or (
-            needed is not None and needed.isdisjoint(edges) and not (accumulate and _ends_hooked(vertex, wanted))
-        ):
+        if g is None or (needed is not None and needed.isdisjoint(edges) and not _ends_hooked(vertex, kept)):
             incoming: Sequence[Any] = (None,) * len(edges)
         elif type(vertex) is Output:
             incoming = _to_node(vertex, g, ownership[2])
@@ -245,23 +243,28 @@ def sweep(  # noqa: C901  # the loop is written out: each call in it would cost 
     return gradients
 
 
-def _ends_hooked(vertex: Vertex, wanted: set[Vertex] | None) -> bool:
+def _ends_hooked(vertex: Vertex, kept: set[Vertex] | None) -> bool:
     """Return whether a vertex that a pass ends at goes backwards for its hooks, as where its gradient is kept."""
     main: Any = getattr(vertex, "main", vertex)
-    return wanted is not None and vertex in wanted and is_wrapped_by(Hooked, main)
+    return kept is not None and vertex in kept and is_wrapped_by(Hooked, main)
 
 
 def _start(
-    roots: Sequence[tuple[Vertex, Any]], wanted: set[Vertex] | None
-) -> tuple[dict[Vertex, int], set[Vertex] | None, dict[Vertex, Any]]:
-    """Return the number of edges to each vertex, the vertices on a path to a wanted one, and the first cotangents."""
+    roots: Sequence[tuple[Vertex, Any]], wanted: set[Vertex] | None, accumulate: bool
+) -> tuple[dict[Vertex, int], set[Vertex] | None, dict[Vertex, Any], set[Vertex] | None]:
+    """Return the number of edges to each vertex, the vertices on a path to a wanted one, and the first cotangents.
+
+    Last come the vertices at which gradients are kept, None for all leaves or where none is.
+    """
     pending = reachable([vertex for vertex, _ in roots])
     if live:
         notify_backward(pending)
     grads: dict[Vertex, Any] = {}
     for vertex, g in roots:
         _deposit(grads, vertex, g, set())
-    return pending, None if wanted is None else _on_a_path(pending, wanted), grads
+    if wanted is None:
+        return pending, None, grads, None
+    return pending, _on_a_path(pending, wanted), grads, wanted if accumulate else None
 
 
 def reachable(roots: Iterable[Vertex]) -> dict[Vertex, int]:

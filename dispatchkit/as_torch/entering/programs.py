@@ -209,7 +209,8 @@ def _enter_machine() -> None:
     silent = ("set_float32_matmul_precision", "use_deterministic_algorithms", "set_flush_denormal")
     names |= dict.fromkeys(silent, machine.nothing)
     asked = ("are_deterministic_algorithms_enabled", "is_deterministic_algorithms_warn_only_enabled")
-    names |= dict.fromkeys(asked, machine.no) | {"is_inference_mode_enabled": modes.is_inference_mode_enabled}
+    names |= dict.fromkeys(asked, machine.no)
+    names |= {name: getattr(modes, name) for name in ("inference_mode", "is_inference_mode_enabled")}
     names |= {"get_float32_matmul_precision": machine.highest, "default_generator": random.default_generator}
     names |= {"half": dtypes.dtype("float16"), "bfloat16": dtypes.bfloat16}
     extend_module(

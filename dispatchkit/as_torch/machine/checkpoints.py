@@ -78,8 +78,12 @@ class _Calls(Observer):
         """Note a call."""
         self.names.append(call.name)
 
+    def text(self) -> str:
+        """Return the names, one in each line."""
+        return "\n".join(f"  {name}" for name in self.names)
 
-class _Place:
+
+class _Placeholder:
     """What a node keeps in the place of a value."""
 
     __slots__ = ("__weakref__", "value")
@@ -111,7 +115,7 @@ class _Frame:
         tensors = [x for x in leaves(container_items, self.call) if isinstance(x, Storage)]
         self.versions = [(x, version_of(x)) for x in tensors]
         self.early_stop = _early_stop.get().value
-        self.places: list[ref[_Place]] = []
+        self.places: list[ref[_Placeholder]] = []
         self.described: list[Any] = []
         self.is_complete = False
 
@@ -126,14 +130,14 @@ class _Frame:
     def _noting(calls: _Calls | None) -> AbstractContextManager[Any]:
         return nullcontext() if calls is None else observing(calls)
 
-    def pack(self, x: Any) -> _Place:
+    def pack(self, x: Any) -> _Placeholder:
         """Return what stands for a value until it is computed again."""
-        place = _Place()
+        place = _Placeholder()
         self.places.append(ref(place))
         self.described.append((tuple(x.shape), str(x.dtype)))
         return place
 
-    def unpack(self, place: _Place) -> Any:
+    def unpack(self, place: _Placeholder) -> Any:
         """Return the value of a place, once: all are computed again where it is not there."""
         if place.value is None:
             self.compute()
@@ -145,7 +149,7 @@ class _Frame:
         """Call the function again, and put what it saves into the places."""
         for x, version in self.versions:
             raise_if_changed(x, version)
-        again = _Again(self)
+        again = _FurtherCall(self)
         args, kwargs = unpack_saved(self.call)
         before = random.default_generator.get_state()
         try:
@@ -167,7 +171,7 @@ def raise_if_changed(x: Storage, version: int) -> None:
         raise InplaceError("CheckpointBackward", tuple(x.array.shape), str(x.array.dtype), version, version_of(x))
 
 
-class _Again:
+class _FurtherCall:
     """A further call of the function of a frame, and what it saves.
 
     Parameters
@@ -211,8 +215,7 @@ class _Again:
     def error(self, text: str) -> CheckpointError:
         """Return the error of a text, with the calls that were made where they were noted."""
         if self.calls is not None and self.frame.calls is not None:
-            lists = ["\n".join(f"  {name}" for name in calls.names) for calls in (self.frame.calls, self.calls)]
-            text = f"{WITH_CALLS.format(*lists)}\n{text}"
+            text = f"{WITH_CALLS.format(self.frame.calls.text(), self.calls.text())}\n{text}"
         return CheckpointError(text)
 
 
