@@ -31,7 +31,7 @@ from dispatchkit.as_torch import (  # noqa: F401  # they enter functions
 )
 from dispatchkit.as_torch.attributes.devices import device
 from dispatchkit.as_torch.attributes.dtypes import dtype_of_array, plain_dtype, spelled_dtype
-from dispatchkit.as_torch.attributes.shapes import Shape, Size
+from dispatchkit.as_torch.attributes.shapes import Shape, Size, lengths_in
 from dispatchkit.as_torch.calling.allowed import allowed_names
 from dispatchkit.as_torch.calling.arguments import ARGUMENTS_OF, parameters_of, shown_as_named
 from dispatchkit.as_torch.calling.caller import FunctionCaller
@@ -137,8 +137,8 @@ class Tensor(PlainTensor):
     dtype = property(dtype_of_array)
 
     def __init__(self, *data: Any, **options: Any) -> None:
-        if all(isinstance(length, int) for length in data):
-            data = (xp.empty(data or (0,)),)
+        if (lengths := lengths_in(data)) is not None:
+            data = (xp.empty(lengths),)
         if not isinstance(data[0], PlainTensor):
             options.setdefault("dtype", xp.get_default_dtype())
         super().__init__(*data, **options)
