@@ -40,8 +40,6 @@ class inference_mode(Block):  # noqa: N801  # PyTorch's name
     False
     """
 
-    __module__ = "dispatchkit.as_torch"
-
     def __new__(cls, mode: Any = True) -> Any:
         """Return the block, or the decorated function."""
         if callable(mode):
@@ -80,8 +78,6 @@ class set_multithreading_enabled(Setting):  # noqa: N801  # PyTorch's name
     ...     torch.autograd.is_multithreading_enabled()
     False
     """
-
-    __module__ = "dispatchkit.as_torch.autograd"
 
     def __init__(self, mode: bool) -> None:
         super().__init__(_multithreading, bool(mode))

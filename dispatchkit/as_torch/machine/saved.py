@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 from dispatchkit.as_torch.calling.arguments import parameters_of
-from dispatchkit.as_torch.spelling import HOME, Tensor, adopt
+from dispatchkit.as_torch.spelling import Tensor, adopt
 from dispatchkit.autograd.saved_values import Packed, Packing, Unpacking, unpack_saved
 from dispatchkit.declare.wrapping import wrap_array
 from dispatchkit.errors import AutogradError
@@ -41,8 +41,6 @@ class SavedTensor:
     >>> y.grad_fn._saved_self
     tensor([1., 2.], requires_grad=True)
     """
-
-    __module__ = f"{HOME}.autograd"
 
     _node: Any
     _index: int
