@@ -27,7 +27,7 @@ static PyObject *deposit, *sums, *pull_raw_name, *repeats_name, *trusted_name, *
 static Py_ssize_t edges_at, operation_at, saved_at, output_at, shape_at, dtype_at, extras_at; /* of nodes */
 static Py_ssize_t hooks_at, retains_at; /* of extras */
 static PyTypeObject *memory_type;
-static Py_ssize_t views_at, full_at, behind_at, outside_at, version_at, changes_at; /* of memories */
+static Py_ssize_t views_at, full_at, behind_at, outside_at, version_at, changes_at, watchers_at; /* of memories */
 static PyObject *gives_name, *finalize_name;
 static Py_ssize_t spec_shape_at, spec_dtype_at, spec_strides_at, spec_device_at;
 
@@ -851,7 +851,7 @@ assign_plain(PyObject *plan, PyObject *x, PyObject *key, PyObject *value)
         counter = memory;
     }
     if (counter == NULL || Py_TYPE(counter) != memory_type || SLOT(counter, changes_at) == NULL
-        || !PyLong_CheckExact(SLOT(counter, changes_at))) {
+        || !PyLong_CheckExact(SLOT(counter, changes_at)) || SLOT(counter, watchers_at) != Py_None) {
         return 0;
     }
     Py_INCREF(array);
@@ -1046,6 +1046,7 @@ start(PyObject *module, PyObject *args)
         || (outside_at = offset_of((PyObject *)memory_type, "outside")) < 0
         || (version_at = offset_of((PyObject *)memory_type, "_version")) < 0
         || (changes_at = offset_of((PyObject *)memory_type, "changes")) < 0
+        || (watchers_at = offset_of((PyObject *)memory_type, "watchers")) < 0
         || (hooks_at = offset_of((PyObject *)extras_type, "hooks")) < 0
         || (retains_at = offset_of((PyObject *)extras_type, "retains")) < 0
         || (spec_shape_at = offset_of(spec, "shape")) < 0 || (spec_dtype_at = offset_of(spec, "dtype")) < 0

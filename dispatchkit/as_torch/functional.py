@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from dispatchkit import func
-from dispatchkit.autograd import enable_grad, grad, is_grad_enabled, no_grad, set_grad_enabled
+from dispatchkit.autograd import enable_grad, grad
 from dispatchkit.declare.namespace import tensor_namespace as xp
 from dispatchkit.errors import AutogradError
 from dispatchkit.graph.recording import grad_block
@@ -16,8 +15,6 @@ from dispatchkit.wording import class_name
 __all__ = ["hessian", "hvp", "jacobian", "jvp", "vhp", "vjp"]
 
 Call = Callable[..., Any]
-# What PyTorch's `checkpoint` takes for itself, and changes nothing here.
-CHOICES = ("use_reentrant", "preserve_rng_state", "determinism_check", "debug", "context_fn", "early_stop")
 
 
 def _tuple_of(name, what, values):
@@ -187,16 +184,3 @@ def hessian(func, inputs, create_graph=False, strict=False, vectorize=False, out
     if isinstance(inputs, tuple):
         return matrix
     return matrix[0]
-
-
-def checkpoint(function: Call, *args: Any, **kwargs: Any) -> Any:
-    """Call a function, and compute what its backward pass needs anew rather than keeping it."""
-    given = {name: value for name, value in kwargs.items() if name not in CHOICES}
-    return func.checkpoint(function)(*args, **given)
-
-
-def inference_mode(mode: Any = True) -> Any:
-    """Return a context, or a decorator, in which nothing is recorded."""
-    if callable(mode):
-        return no_grad(mode)
-    return set_grad_enabled(not mode and is_grad_enabled())

@@ -6,7 +6,6 @@ import functools
 import inspect
 import sys
 from collections.abc import Callable, Mapping, Sequence
-from contextlib import nullcontext
 from difflib import get_close_matches
 from numbers import Number
 from types import FunctionType, ModuleType
@@ -32,7 +31,7 @@ from dispatchkit.as_torch import (  # noqa: F401  # they enter functions
 )
 from dispatchkit.as_torch.attributes.devices import device
 from dispatchkit.as_torch.attributes.dtypes import dtype_of_array, plain_dtype, spelled_dtype
-from dispatchkit.as_torch.attributes.shapes import Shape, Size
+from dispatchkit.as_torch.attributes.shapes import Shape, Size, lengths_in
 from dispatchkit.as_torch.calling.allowed import allowed_names
 from dispatchkit.as_torch.calling.arguments import ARGUMENTS_OF, parameters_of, shown_as_named
 from dispatchkit.as_torch.calling.caller import FunctionCaller
@@ -45,7 +44,6 @@ from dispatchkit.as_torch.calling.indices import (
 )
 from dispatchkit.as_torch.calling.quick import quick
 from dispatchkit.as_torch.calling.raised import as_raised_by_pytorch, raising_as_it_is, raising_as_pytorch
-from dispatchkit.as_torch.functional import checkpoint, inference_mode
 from dispatchkit.as_torch.masking import masked_functions
 from dispatchkit.as_torch.network_functions import attention, grids, native  # noqa: F401
 from dispatchkit.as_torch.operators import converting, give_operators, in_place, spreading, where_asked
@@ -65,6 +63,7 @@ from dispatchkit.tree import container_items, map_leaves
 Call = Callable[..., Any]
 HOME = "dispatchkit.as_torch"
 CLASSES = {name: getattr(xp, dtype) for dtype, name in table.CLASSES.items()}
+GRADIENT: Any = PlainTensor.grad
 
 
 # Tensors.
@@ -138,10 +137,8 @@ class Tensor(PlainTensor):
     dtype = property(dtype_of_array)
 
     def __init__(self, *data: Any, **options: Any) -> None:
-        if len(data) == 1 and isinstance(data[0], Shape):
-            data = (xp.empty(data[0]),)
-        elif all(isinstance(length, int) for length in data):
-            data = (xp.empty(data or (0,)),)
+        if (lengths := lengths_in(data)) is not None:
+            data = (xp.empty(lengths),)
         if not isinstance(data[0], PlainTensor):
             options.setdefault("dtype", xp.get_default_dtype())
         super().__init__(*data, **options)
@@ -189,7 +186,7 @@ class Tensor(PlainTensor):
         return y
 
     data = PlainTensor.data.getter(_data)  # type: ignore[attr-defined]  # a property, by its class
-    grad = PlainTensor.grad.getter(_gradient)  # type: ignore[attr-defined]  # a property, by its class
+    grad = property(_gradient, raising_as_pytorch(GRADIENT.__set__), GRADIENT.__delete__)
 
     @override
     def register_hook(self, hook: Call) -> Any:
@@ -599,7 +596,7 @@ def members_of(module: ModuleType) -> dict[str, Any]:
     for name in vars(module)["__all__"]:
         value = getattr(module, name)
         if isinstance(value, FunctionType):
-            if module in (autograd, func, functional):
+            if module in (autograd, func, functional, autograd.forward_ad):
                 value = spelling_calls(value)
             else:
                 value = spelling_results(value)
@@ -619,7 +616,7 @@ def enter_modules() -> None:
     members |= {name: functools.partial(Tensor, dtype=dtype) for dtype, name in table.CLASSES.items()}
     members |= {name: name for name in table.LAYOUTS}
     modes = (autograd.enable_grad, autograd.is_grad_enabled, autograd.no_grad, autograd.set_grad_enabled)
-    for each in (Tensor, device, inference_mode, set_printoptions, *modes):
+    for each in (Tensor, device, set_printoptions, *modes):
         members[each.__name__] = each
     members |= {"is_tensor": table.is_array, "zero_": lambda input: input.zero_()}
     enter_module("", members | {"Size": tuple})
@@ -627,13 +624,13 @@ def enter_modules() -> None:
     for module in (nn, nn.init, nn.utils, optim, optim.lr_scheduler, optim.swa_utils, *of_autograd, func):
         more = {}
         if module is autograd:
-            more = {"Variable": Tensor, "set_multithreading_enabled": nullcontext}
+            more = {"Variable": Tensor}
         enter_module(module.__name__.removeprefix("dispatchkit."), members_of(module) | more)
     enter_module("autograd.functional", members_of(functional))
     for path in ("backends", "signal", "utils"):
         enter_module(path, {})
     enter_module("utils.data", members_of(data))
-    enter_module("utils.checkpoint", {"checkpoint": checkpoint, "set_checkpoint_early_stop": nullcontext})
+    enter_module("utils.checkpoint", {})
     for place in ("fft", "linalg", "masked", "nn.functional", "signal.windows", "special"):
         functions = {path.removeprefix(f"{place}."): f for path, f in FUNCTIONS.items() if path.startswith(f"{place}.")}
         enter_module(place, functions)

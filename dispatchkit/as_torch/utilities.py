@@ -6,11 +6,11 @@ import functools
 import math
 import operator
 import warnings
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from typing import Any
 
 from dispatchkit import autograd, func, nn
-from dispatchkit.as_torch.functional import checkpoint
+from dispatchkit.as_torch.machine import checkpoints
 from dispatchkit.as_torch.machine.trees import OF_TREES
 from dispatchkit.as_torch.spelling import FUNCTIONS, spelling_calls, spelling_results
 from dispatchkit.graph.storage import RemovableHandle
@@ -125,39 +125,6 @@ def clip_grads_with_norm_(parameters: Any, max_norm: float, total_norm: Any, for
     scale_to_norm(grads_of("clip_grads_with_norm_", parameters), max_norm, total_norm)
 
 
-def checkpoint_sequential(
-    functions: Any,
-    segments: int,
-    input: Any,
-    use_reentrant: bool | None = None,
-    preserve_rng_state: bool = True,
-    **kwargs: Any,
-) -> Any:
-    """Call functions one after the other, in segments of which all but the last keep their inputs alone.
-
-    Parameters
-    ----------
-    functions : a `Sequential`, or a sequence of modules or functions
-    segments : how many
-    input : of the first function
-    use_reentrant, preserve_rng_state, **kwargs : which change nothing here
-    """
-    listed: Sequence[Call] = list(functions.children()) if isinstance(functions, nn.Module) else list(functions)
-    length = len(listed) // segments
-
-    def run(part: Iterable[Call], x: Any) -> Any:
-        for function in part:
-            x = function(x)
-        return x
-
-    start = 0
-    for _ in range(segments - 1):
-        part = listed[start : start + length]
-        input = checkpoint(functools.partial(run, part), input)
-        start += length
-    return run(listed[start:], input)
-
-
 def get_device_states(*args: Any) -> tuple[list[int], list[Any]]:
     """Return the devices of arguments and the states of their generators: there is none beside the CPU."""
     return [], []
@@ -248,7 +215,7 @@ OF_PLACES: dict[str, dict[str, Call]] = {
     "utils.data": {"get_worker_info": get_worker_info},
     "utils._pytree": OF_TREES,
     "utils.checkpoint": {
-        "checkpoint_sequential": checkpoint_sequential,
+        **{name: getattr(checkpoints, name) for name in checkpoints.__all__},
         "get_device_states": get_device_states,
         "set_device_states": set_device_states,
     },

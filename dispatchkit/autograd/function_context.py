@@ -6,13 +6,12 @@ import weakref
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from dispatchkit.autograd.graph import pack_for_backward, unpack_saved
+from dispatchkit.autograd.saved_values import pack_for_backward, unpack_saved
 from dispatchkit.declare.inplace import check_may_change
 from dispatchkit.errors import AutogradError, InplaceError
-from dispatchkit.graph.node import CallNode, Node, Output
+from dispatchkit.graph.node import FREED, CallNode, Node, Output
 from dispatchkit.graph.recording import enable_grad
 from dispatchkit.graph.storage import Storage
-from dispatchkit.graph.sweep import FREED
 from dispatchkit.protocol.instance import tensor_protocol
 from dispatchkit.tensor.tensor import twin
 from dispatchkit.tree import Item, Path, leaves, leaves_with_paths, map_leaves, with_members

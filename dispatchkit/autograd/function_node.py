@@ -28,10 +28,9 @@ from dispatchkit.declare.inplace import after_change, move_vertices, touch
 from dispatchkit.declare.namespace import tensor_namespace
 from dispatchkit.declare.wrapping import wrap_array
 from dispatchkit.errors import AutogradError
-from dispatchkit.graph.node import CallNode, Differentiable, Node, Output, make_node
+from dispatchkit.graph.node import FREED, CallNode, Differentiable, Node, Output, make_node
 from dispatchkit.graph.recording import is_grad_enabled
 from dispatchkit.graph.storage import Memory, Storage, Vertex, share_memory, vertex_of
-from dispatchkit.graph.sweep import FREED
 from dispatchkit.marks import override
 from dispatchkit.tensor import Tensor
 from dispatchkit.tensor.tensor import twin

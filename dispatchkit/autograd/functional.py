@@ -17,13 +17,13 @@ from dispatchkit.transforms import Batched, Tracer
 from dispatchkit.transforms.batched import in_front
 from dispatchkit.transforms.tracer import new_level, top_level
 
-# Whose gradients are wanted.
+# Whose gradients are wanted, or what is differentiated.
 Inputs: TypeAlias = Tensor | GradientEdge | Iterable[Tensor | GradientEdge]
 
 
 @hides_frames
 def backward(
-    tensors: Tensor | Iterable[Tensor],
+    tensors: Inputs,
     grad_tensors: Any = None,
     retain_graph: bool | None = None,
     create_graph: bool = False,
@@ -33,7 +33,8 @@ def backward(
 
     Parameters
     ----------
-    tensors : one tensor, or any iterable of several, whose gradients are added
+    tensors : one tensor, or any iterable of several, whose gradients are added; or what
+        `dispatchkit.autograd.graph.get_gradient_edge` gave for them
     grad_tensors : cotangent for each, of its shape; may be left out for tensors of one element
     retain_graph : keep the graph for another pass; as `create_graph` by default
     create_graph : record the pass itself, so that the gradients can be differentiated
@@ -61,7 +62,7 @@ def backward(
 
 @hides_frames
 def grad(
-    outputs: Tensor | Iterable[Tensor],
+    outputs: Inputs,
     inputs: Inputs,
     grad_outputs: Any = None,
     retain_graph: bool | None = None,
@@ -75,8 +76,8 @@ def grad(
     Parameters
     ----------
     outputs : one tensor, or any iterable of several, whose gradients are added
-    inputs : the tensors to differentiate by, one or any iterable, such as ``model.parameters()``; or what
-        `dispatchkit.autograd.graph.get_gradient_edge` gave for them
+    inputs : the tensors to differentiate by, one or any iterable, such as ``model.parameters()``. In the place of
+        each output or input may stand what `dispatchkit.autograd.graph.get_gradient_edge` gave for it
     grad_outputs : cotangent for each output, of its shape; may be left out for outputs of one element
     retain_graph : keep the graph for another pass; as `create_graph` by default
     create_graph : record the pass itself, so that the gradients can be differentiated
@@ -141,6 +142,10 @@ def _through(
     batched: bool,
 ) -> list[Any]:
     """Return what `run_backward` gives, for tensors inside transformations, or cotangents with a first axis more."""
+    if any(isinstance(output, GradientEdge) for output in outputs):
+        raise AutogradError(
+            "grad: is_grads_batched=True, and calls inside transformations, take tensors as outputs, not gradient edges"
+        )
     for place, tensors in (("the tensor to differentiate", outputs), ("one of the inputs", inputs)):
         for tensor in tensors:
             root = tensor

@@ -278,7 +278,7 @@ def touch(*tensors: Storage) -> None:
     """Count a change of the memory of tensors."""
     for x in tensors:
         memory = x._memory or memory_of(x)
-        (memory._version or memory).changes += 1
+        (memory._version or memory).count_change()
 
 
 def in_graph(x: Storage, *operands: Any) -> bool:
@@ -391,7 +391,7 @@ def write_back(name: str, x: Storage, result: Any) -> None:
     memory = memory_of(x)
 
     def write() -> None:
-        memory.version.changes += 1  # first: a graph must not miss a change
+        memory.version.count_change()  # first: a graph must not miss a change
         put_elements(x, namespace_of(x.array), ..., r)
 
     move_vertices(changes, memory, write)
@@ -611,6 +611,8 @@ def _compute_into(operation: DeclaredOperation, x: Storage, b: Any) -> None:
     a = x.array
     apart = a.size <= APART or _may_raise()
     counter = memory_of(x).version
+    if counter.watchers is not None:
+        counter.tell_watchers()
     try:
         r = operation.implementation.kernel(a, b, out=np.empty_like(a) if apart else a)
         if apart:

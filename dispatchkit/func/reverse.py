@@ -102,9 +102,9 @@ class Recording:
             # They may be among the tensors that are taken out of the graph.
             self._outputs = [_as_given(y) if isinstance(y, Storage) else y for y in self._outputs]
         self._close()
-        # What else requires gradients outside may want to differentiate the result again.
-        self._alive = outer and _reaches_outside(self._outputs)
-        if self._alive:
+        # What else requires gradients outside may want to differentiate the result again, or what is pulled back.
+        self._alive = _reaches_outside(self._outputs)
+        if outer and self._alive:
             self.output = self._result
         else:
             self.output = map_container(_detach, self._result)
@@ -149,10 +149,11 @@ class Recording:
             cotangents,
             f"{self.name}: cotangents",
         )
-        alive = self._alive or (is_grad_enabled() and any(ct.requires_grad for ct in cts))
-        with grad_block(alive):
-            # What the rules record leads through the graph they pull through.
-            gradients = iter(pull_through(self.name, self._outputs, cts, self._inputs, retain or alive))
+        records = bool(is_grad_enabled() and (self._alive or any(ct.requires_grad for ct in cts)))
+        with grad_block(records):
+            # What the rules record leads through the graph they pull through, and what else is differentiated may.
+            keeps = retain or records or self._alive
+            gradients = iter(pull_through(self.name, self._outputs, cts, self._inputs, keeps))
             return with_variables(lambda x: filled(next(gradients), x), self._primals)  # type: ignore[no-any-return]  # a tuple, as it was
 
 
@@ -160,11 +161,12 @@ def _as_leaf(x: Any) -> Any:
     """Return a tensor as a new leaf; one that has a graph already gets a new vertex in it."""
     if isinstance(x, Tracer):
         return x.map_values(_as_leaf)
-    if x._node is None or not is_grad_enabled():
+    if x._node is None:
         x = x.detach()
         x._node = Entry(tuple(x.array.shape), x.array.dtype)
         return x
-    return tensor_namespace.positive(x)
+    with enable_grad():
+        return tensor_namespace.positive(x)
 
 
 def _as_given(x: Any) -> Any:

@@ -8,10 +8,10 @@ from contextlib import nullcontext
 from contextvars import ContextVar
 from operator import attrgetter
 from types import CodeType
-from typing import Any, NamedTuple, Protocol, TypeVar
+from typing import Any, ClassVar, NamedTuple, Protocol, TypeVar
 
 from dispatchkit.backends.arrays import is_inexact, namespace_of, project
-from dispatchkit.errors import AnomalyError, InplaceError
+from dispatchkit.errors import AnomalyError, AutogradError, InplaceError
 from dispatchkit.graph.recording import no_grad
 from dispatchkit.graph.storage import Memory, Storage, Vertex, VertexExtras, VertexName, extras_of
 from dispatchkit.protocol.blocks import state_variable
@@ -46,6 +46,10 @@ class Differentiable(Protocol):
         """Gives one tensor for each edge, so that the cotangents are differentiable again."""
 
 
+FREED = (
+    "Trying to backward through the graph a second time: the graph of {name} was freed by an earlier backward pass. "
+    "Specify retain_graph=True there to go through it again"
+)
 AnyNode = TypeVar("AnyNode", bound="Node")
 
 
@@ -65,6 +69,13 @@ class Node(Vertex):
     operation: Differentiable
     saved: tuple[Any, ...] | None
     output: Any
+    # Gives what a node has saved by PyTorch's names; none but where PyTorch's spelling is in use.
+    saved_attribute: ClassVar[Callable[[Node, str], Any] | None] = None
+
+    def __getattr__(self, name: str) -> Any:
+        if self.saved_attribute is not None and name.startswith(("_saved_", "_raw_saved_")):
+            return self.saved_attribute(name)
+        raise AttributeError(f"{self.name} has no attribute {name!r}")
 
     @property
     def name(self) -> str:  # type: ignore[override]  # read only here
@@ -75,6 +86,32 @@ class Node(Vertex):
     def next_functions(self) -> tuple[tuple[Vertex | None, int], ...]:
         """The vertices of the inputs, each with the index of its output, as in PyTorch."""
         return tuple((edge.main, edge.index) if isinstance(edge, Output) else (edge, 0) for edge in self.edges)
+
+    def __call__(self, *gradients: Any) -> Any:
+        """Return what the operation pulls gradients back to, once: nothing is accumulated, and nothing freed.
+
+        Parameters
+        ----------
+        *gradients : a tensor for each output, None for one without gradient
+
+        Returns
+        -------
+        Tensor or tuple
+            The gradient of each input, None where there is none; of a single input, its gradient.
+
+        Raises
+        ------
+        TypeError : for more or fewer gradients
+        AutogradError : if the graph was freed
+        """
+        outputs = getattr(self, "outputs", None)
+        count = 1 if outputs is None else len(outputs)
+        if len(gradients) != count:
+            raise TypeError(f"{self.name}: expected {count} arguments, got {len(gradients)} instead")
+        if self.saved is None:
+            raise AutogradError(FREED.format(name=self.name))
+        pulled = tuple(self.operation.pull_live(self, gradients[0] if outputs is None else list(gradients)))
+        return pulled[0] if len(pulled) == 1 else pulled
 
     @property
     def original(self) -> Node:
@@ -165,6 +202,15 @@ class Output(Vertex):
         self.shape = shape
         self.dtype = dtype
         self.extras = None
+
+    def __call__(self, *gradients: Any) -> Any:
+        """Return what the operation of all outputs pulls gradients back to, one for each output."""
+        return self.main(*gradients)
+
+    def __getattr__(self, name: str) -> Any:
+        if name.startswith(("_saved_", "_raw_saved_")):
+            return getattr(self.main, name)
+        raise AttributeError(f"{self.name} has no attribute {name!r}")
 
     @property
     def edges(self) -> tuple[Vertex | None, ...]:  # type: ignore[override]  # read only here
@@ -346,7 +392,7 @@ class Hooked(NodeWrapper):
         of_outputs = _each(wrap, g if several else [g])
         with no_grad() if wrap else nullcontext():
             for before in list(self.before.values()):
-                of_outputs = _answer_of_hook(self.node_name, before(of_outputs), of_outputs, outputs)
+                of_outputs = answer_of_hook(self.node_name, before(of_outputs), of_outputs, outputs)
         if all(x is None for x in of_outputs):
             cotangents: Sequence[Any] = [None] * len(inputs)
         else:
@@ -354,7 +400,7 @@ class Hooked(NodeWrapper):
         of_inputs = _each(wrap, [_like_input(c, spec) for c, spec in zip(cotangents, inputs, strict=True)])
         with no_grad() if wrap else nullcontext():
             for after in list(self.after.values()):
-                of_inputs = _answer_of_hook(self.node_name, after(of_inputs, of_outputs), of_inputs, inputs)
+                of_inputs = answer_of_hook(self.node_name, after(of_inputs, of_outputs), of_inputs, inputs)
         return _each(raw, of_inputs)
 
 
@@ -370,7 +416,7 @@ def _like_input(g: Any, spec: Any) -> Any:
     return project(namespace_of(g), g, *spec)
 
 
-def _answer_of_hook(name: str, values: Any, before: tuple[Any, ...], specs: Sequence[Any]) -> tuple[Any, ...]:
+def answer_of_hook(name: str, values: Any, before: tuple[Any, ...], specs: Sequence[Any]) -> tuple[Any, ...]:
     """Return the gradients that a hook returned in the place of others, those where it returned None.
 
     Raises

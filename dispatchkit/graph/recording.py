@@ -22,9 +22,9 @@ def _grad_mode(entered: Entered) -> _GradMode:
     return mode
 
 
-_mode: ContextState[int] = ContextState("grad mode", True, _grad_mode)
+grad_mode: ContextState[int] = ContextState("grad mode", True, _grad_mode)
 # What it returns is false where no graph is recorded, and need not be a bool: to make one would take longer.
-is_grad_enabled = cast("Callable[[], bool]", _mode.get)
+is_grad_enabled = cast("Callable[[], bool]", grad_mode.get)
 
 
 class set_grad_enabled(Setting):  # noqa: N801  # PyTorch's name
@@ -53,7 +53,7 @@ class set_grad_enabled(Setting):  # noqa: N801  # PyTorch's name
                 f"set_grad_enabled: mode must be True or False, found {getattr(mode, '__name__', mode)!r}; "
                 "write @set_grad_enabled(False)"
             )
-        super().__init__(_mode, bool(mode))
+        super().__init__(grad_mode, bool(mode))
 
 
 @overload
@@ -93,7 +93,7 @@ def no_grad(func: Any = None) -> Any:
     >>> list(doubled())
     [False]
     """
-    block = Block(_mode, False, "no_grad")
+    block = Block(grad_mode, False, "no_grad")
     if func is None:
         return block
     return block(func)
@@ -127,7 +127,7 @@ def enable_grad(func: Any = None) -> Any:
     ...     (x * 2).requires_grad
     True
     """
-    block = Block(_mode, True, "enable_grad")
+    block = Block(grad_mode, True, "enable_grad")
     if func is None:
         return block
     return block(func)

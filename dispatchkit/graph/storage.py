@@ -9,7 +9,6 @@ from weakref import ref
 import numpy as np
 
 from dispatchkit.backends.arrays import ArrayHolder
-from dispatchkit.errors import AutogradError
 
 
 class Memory:
@@ -29,9 +28,10 @@ class Memory:
     outside : whether the family are views of a tensor in the graph that were made while recording was off
     source : what the views that are behind are taken from, None before the first change
     views : the other tensors of the family, made by view operations from one another
+    watchers : a weak set of those told before a change, of a memory that counts its own; None where there are none
     """
 
-    __slots__ = ("_first", "_version", "behind", "changes", "full", "offset", "outside", "source", "views")
+    __slots__ = ("_first", "_version", "behind", "changes", "full", "offset", "outside", "source", "views", "watchers")
 
     def __init__(
         self, first: Storage, version: Memory | None = None, offset: int = 0, *, outside: bool = False
@@ -45,6 +45,7 @@ class Memory:
         self.behind: dict[int, ref[Storage]] = {}
         self.source: Any = None
         self.full = 16
+        self.watchers: Any = None
 
     @property
     def version(self) -> Memory:
@@ -62,6 +63,18 @@ class Memory:
     def root(self) -> Storage | None:
         """The tensor that the others are views of; None once it is gone or was given other contents."""
         return self._member(self._first)
+
+    def tell_watchers(self) -> None:
+        """Tell those who watch a memory, which counts its own changes, that it is about to be changed."""
+        watchers, self.watchers = self.watchers, None
+        for watcher in list(watchers):
+            watcher.before_change()
+
+    def count_change(self) -> None:
+        """Count a change of a memory, which counts its own, before it is made."""
+        if self.watchers is not None:
+            self.tell_watchers()
+        self.changes += 1
 
     def give_root(self, tensor: Storage, other: Storage) -> None:
         """Let another tensor be the one that the others are views of, if this one is."""
@@ -142,6 +155,21 @@ class RemovableHandle:
         self.remove()
 
 
+class NodeHooks:
+    """The hooks of the vertex of a leaf.
+
+    Attributes
+    ----------
+    before, after : called with gradients before and after they are accumulated, in order
+    """
+
+    __slots__ = ("after", "before")
+
+    def __init__(self) -> None:
+        self.before: dict[int, Callable[[Any], Any]] = {}
+        self.after: dict[int, Callable[[Any, Any], Any]] = {}
+
+
 class VertexExtras:
     """What few vertices have.
 
@@ -151,18 +179,20 @@ class VertexExtras:
     shared : version counter of each output's memory and its count when it came to be shared, by index
     hooks : called with the gradient, in order; a result replaces it
     after : called once a leaf's gradient was accumulated
+    around : the hooks of a leaf's vertex, None where there are none
     retains : whether `grad` is kept
     grad : the gradient: accumulated of a leaf, retained of another
     metadata : what users keep there
     """
 
-    __slots__ = ("after", "grad", "hooks", "metadata", "retains", "shared", "versions")
+    __slots__ = ("after", "around", "grad", "hooks", "metadata", "retains", "shared", "versions")
 
     def __init__(self) -> None:
         self.versions: dict[int, int] = {}
         self.shared: dict[int, tuple[Memory, int]] = {}
         self.hooks: dict[int, Callable[[Any], Any]] = {}
         self.after: dict[int, Callable[[Any], Any]] = {}
+        self.around: NodeHooks | None = None
         self.retains = False
         self.grad: Any = None
         self.metadata: dict[Any, Any] | None = None
@@ -223,16 +253,13 @@ class Vertex:
         Parameters
         ----------
         hook : called with two tuples, the gradients of the operation's inputs and of its outputs, None where there is
-            none; a tuple that it returns takes the place of the first
+            none; a tuple that it returns takes the place of the first. That of a leaf is called once the gradient
+            was accumulated, with an empty tuple and the gradient
 
         Returns
         -------
         RemovableHandle
             Its `remove` takes the hook off.
-
-        Raises
-        ------
-        AutogradError : if the vertex is that of a leaf
         """
         return RemovableHandle(self.hooks_of_operation().after, hook)
 
@@ -242,25 +269,22 @@ class Vertex:
         Parameters
         ----------
         hook : called with a tuple, the gradients of the operation's outputs, None where there is none; a tuple that it
-            returns takes its place
+            returns takes its place. That of a leaf is called after the hooks of the tensor, before the gradient is
+            accumulated; not where `dispatchkit.autograd.grad` returns it
 
         Returns
         -------
         RemovableHandle
             Its `remove` takes the hook off.
-
-        Raises
-        ------
-        AutogradError : if the vertex is that of a leaf
         """
         return RemovableHandle(self.hooks_of_operation().before, hook)
 
     def hooks_of_operation(self) -> Any:
-        """Return what has the hooks `before` and `after` the operation."""
-        raise AutogradError(
-            f"{self.name}: a leaf has no operation whose gradients a hook could see; use register_hook or "
-            f"register_post_accumulate_grad_hook of the tensor"
-        )
+        """Return what has the hooks `before` and `after` the operation, made if needed: those of a leaf here."""
+        extras = extras_of(self)
+        if extras.around is None:
+            extras.around = NodeHooks()
+        return extras.around
 
     def track_memory(self, memory: Memory) -> None:
         """Note that the memory of the value is shared from now on."""

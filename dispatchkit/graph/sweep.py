@@ -18,7 +18,7 @@ import numpy as np
 from dispatchkit.accelerator import core
 from dispatchkit.backends.arrays import is_fixed, namespace_of, project, raw_array, same_dtype
 from dispatchkit.errors import AutogradError
-from dispatchkit.graph.node import CallNode, Output
+from dispatchkit.graph.node import FREED, CallNode, Hooked, Output, answer_of_hook, is_wrapped_by
 from dispatchkit.graph.recording import is_grad_enabled, no_grad
 from dispatchkit.graph.storage import Storage, Vertex, VertexExtras, memory_of
 from dispatchkit.protocol.observers import live, notify_backward
@@ -159,7 +159,6 @@ def _keys(tensor: Storage) -> set[int]:
 
 # Reentrant: adding gradients of array types calls handlers, which may go backwards themselves.
 accumulating = threading.RLock()
-FREED = "the graph of {name} was freed by an earlier backward pass; pass retain_graph=True there to go through it again"
 
 
 def sweep(  # noqa: C901  # the loop is written out: each call in it would cost a tenth of a pass
@@ -192,7 +191,7 @@ def sweep(  # noqa: C901  # the loop is written out: each call in it would cost 
     InplaceError : if a value that a rule reads was changed in place
     """
     wanted = None if inputs is None else set(inputs)
-    pending, needed, grads = _start(roots, wanted)
+    pending, needed, grads, kept = _start(roots, wanted, accumulate)
     gradients: dict[Vertex, Any] = {}
     outside = [g for _, g in roots]
     ownership: Ownership = PendingMemory(grads), outside, set()
@@ -212,7 +211,7 @@ def sweep(  # noqa: C901  # the loop is written out: each call in it would cost 
         if wanted is not None and not accumulate and g is not None and vertex in wanted:
             gradients[vertex] = g if create_graph else copy_gradient(g)
         edges = vertex.edges
-        if g is None or (needed is not None and needed.isdisjoint(edges)):
+        if g is None or (needed is not None and needed.isdisjoint(edges) and not _ends_hooked(vertex, kept)):
             incoming: Sequence[Any] = (None,) * len(edges)
         elif type(vertex) is Output:
             incoming = _to_node(vertex, g, ownership[2])
@@ -244,17 +243,28 @@ def sweep(  # noqa: C901  # the loop is written out: each call in it would cost 
     return gradients
 
 
+def _ends_hooked(vertex: Vertex, kept: set[Vertex] | None) -> bool:
+    """Return whether a vertex that a pass ends at goes backwards for its hooks, as where its gradient is kept."""
+    main: Any = getattr(vertex, "main", vertex)
+    return kept is not None and vertex in kept and is_wrapped_by(Hooked, main)
+
+
 def _start(
-    roots: Sequence[tuple[Vertex, Any]], wanted: set[Vertex] | None
-) -> tuple[dict[Vertex, int], set[Vertex] | None, dict[Vertex, Any]]:
-    """Return the number of edges to each vertex, the vertices on a path to a wanted one, and the first cotangents."""
+    roots: Sequence[tuple[Vertex, Any]], wanted: set[Vertex] | None, accumulate: bool
+) -> tuple[dict[Vertex, int], set[Vertex] | None, dict[Vertex, Any], set[Vertex] | None]:
+    """Return the number of edges to each vertex, the vertices on a path to a wanted one, and the first cotangents.
+
+    Last come the vertices at which gradients are kept, None for all leaves or where none is.
+    """
     pending = reachable([vertex for vertex, _ in roots])
     if live:
         notify_backward(pending)
     grads: dict[Vertex, Any] = {}
     for vertex, g in roots:
         _deposit(grads, vertex, g, set())
-    return pending, None if wanted is None else _on_a_path(pending, wanted), grads
+    if wanted is None:
+        return pending, None, grads, None
+    return pending, _on_a_path(pending, wanted), grads, wanted if accumulate else None
 
 
 def reachable(roots: Iterable[Vertex]) -> dict[Vertex, int]:
@@ -414,6 +424,8 @@ def _deliver(
         return
     extras = leaf.extras
     assert extras is not None
+    if extras.around is not None:
+        g = _before_accumulating(leaf, g, wrap, create_graph, ownership[1])
     try:
         accumulating.acquire()  # threads may go backwards through graphs of the same leaves
         before = extras.grad
@@ -434,6 +446,26 @@ def _deliver(
         with _hook_mode(create_graph):
             for hook in list(extras.after.values()):
                 hook(leaf)
+    if extras.around is not None:
+        with _hook_mode(create_graph):
+            for observe in list(extras.around.after.values()):
+                observe((), (g if create_graph else wrap(raw_array(g)),))
+
+
+def _before_accumulating(leaf: Vertex, g: Any, wrap: Any, create_graph: bool, outside: list[Any]) -> Any:
+    """Return the gradient of a leaf as the hooks of its vertex leave it, which may keep it."""
+    assert leaf.extras is not None
+    assert leaf.extras.around is not None
+    outside.append(g)
+    values = (g if create_graph else wrap(raw_array(g)),)
+    with _hook_mode(create_graph):
+        for hook in list(leaf.extras.around.before.values()):
+            values = answer_of_hook(leaf.name, hook(values), values, [(leaf.shape, leaf.dtype)])
+    if values[0] is None:
+        raise TypeError(f"{leaf.name}: expected a hook to return a tuple of one tensor, or None; found None in it")
+    g = values[0] if create_graph else values[0].array
+    outside.append(g)
+    return g
 
 
 def _add_anew(extras: VertexExtras, g: Any, wrap: Any, create_graph: bool) -> None:
@@ -457,6 +489,6 @@ def _add_in_place(before: Storage, g: Any) -> bool:
         read_only = is_fixed(array)
     if read_only or array.shape != g.shape or array.dtype != g.dtype:
         return False
-    memory_of(before).version.changes += 1  # first: a graph must not miss a change
+    memory_of(before).version.count_change()  # first: a graph must not miss a change
     array += g
     return True

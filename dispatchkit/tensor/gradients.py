@@ -9,7 +9,7 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 
-from dispatchkit.backends.arrays import foreign, is_complex, namespace_of, without_graph
+from dispatchkit.backends.arrays import dtype_name, foreign, is_complex, namespace_of, without_graph
 from dispatchkit.declare.libraries import common_library, in_library
 from dispatchkit.declare.namespace import tensor_namespace
 from dispatchkit.declare.typing import Array as Tensor
@@ -475,7 +475,7 @@ def run_backward(
 
     Parameters
     ----------
-    outputs : tensors to differentiate
+    outputs : tensors to differentiate, or their gradient edges
     gradients : their cotangents, None where the output has one element
     retain_graph, create_graph : as for `Tensor.backward`
     inputs : tensors whose gradients are wanted; all leaves by default
@@ -486,8 +486,8 @@ def run_backward(
     AutogradError : if an output is outside the graph, a cotangent is missing or of another shape, or `inputs` is empty
     """
     roots = [
-        (place_of(output, "the tensor to differentiate"), _cotangent(output, gradient, create_graph))
-        for output, gradient in zip(outputs, gradients, strict=True)
+        (place_of(output, "the tensor to differentiate"), _cotangent(output, gradient, create_graph, index))
+        for index, (output, gradient) in enumerate(zip(outputs, gradients, strict=True))
     ]
     if inputs is not None and not inputs:
         advice = "leave it out for all leaves" if accumulate else "name the tensors to differentiate by"
@@ -572,8 +572,19 @@ def place_of(tensor: Any, what: str) -> Vertex:
     return vertex
 
 
-def _cotangent(output: Storage, gradient: Any, create_graph: bool) -> Any:
+def _cotangent_of_edge(edge: GradientEdge, gradient: Any, create_graph: bool, index: int) -> Any:
+    """Return the cotangent that is to arrive at an edge, whose tensor is not known, as that of an output."""
+    vertex = edge.node
+    if gradient is None and not is_complex(vertex.dtype) and math.prod(vertex.shape) == 1:
+        gradient = tensor_namespace.ones(vertex.shape, dtype=vertex.dtype)
+    stand_in = wrap_array(tensor_namespace.Tensor, tensor_namespace.empty(vertex.shape, dtype=vertex.dtype).array)
+    return _cotangent(stand_in, gradient, create_graph, index)
+
+
+def _cotangent(output: Any, gradient: Any, create_graph: bool, index: int = 0) -> Any:
     """Return the cotangent of an output, raw or (`create_graph`) as a tensor."""
+    if isinstance(output, GradientEdge):
+        return _cotangent_of_edge(output, gradient, create_graph, index)
     array = output.array
     shape = tuple(array.shape)
     if gradient is None:
@@ -596,10 +607,23 @@ def _cotangent(output: Storage, gradient: Any, create_graph: bool) -> Any:
         raw = gradient.array
     else:
         raw = namespace_of(array).asarray(gradient)
-    if tuple(raw.shape) != shape:
-        raise AutogradError(f"gradient has shape {tuple(raw.shape)}, the tensor to differentiate {shape}")
+    _check_cotangent(raw, shape, array.dtype, index)
     if not create_graph:
         return raw
     if isinstance(gradient, Storage):
         return gradient
     return wrap_array(tensor_namespace.Tensor, raw)
+
+
+def _check_cotangent(raw: Any, shape: tuple[int, ...], dtype: Any, index: int) -> None:
+    """Raise if a cotangent has another shape than its output, or is complex where that is real."""
+    if tuple(raw.shape) != shape:
+        raise AutogradError(
+            f"Mismatch in shape: grad_output[{index}] has a shape of {tuple(raw.shape)} and output[{index}] has a "
+            f"shape of {shape}."
+        )
+    if raw.dtype is not dtype and is_complex(raw.dtype) and not is_complex(dtype):
+        raise AutogradError(
+            f"gradient is {dtype_name(raw.dtype)}, the tensor to differentiate {dtype_name(dtype)}: where one is "
+            f"complex, they are required to have the same dtype"
+        )

@@ -111,11 +111,12 @@ def test_segments_are_computed_anew_in_the_backward_pass() -> None:
         calls.append(1)
         return z * z
 
-    for run in (torch.utils.checkpoint.checkpoint_sequential, lambda fs, n, z: fs[2](fs[1](fs[0](z)))):
+    in_segments = torch.utils.checkpoint.checkpoint_sequential
+    for run in (in_segments, lambda fs, n, z, **_: fs[2](fs[1](fs[0](z)))):
         z = torch.tensor([2.0], requires_grad=True)
         calls.clear()
-        run([function, function, function], 2, z).sum().backward()
-        assert (z.grad.tolist(), len(calls) > 3) == ([8 * 2.0**7], run is torch.utils.checkpoint.checkpoint_sequential)
+        run([function, function, function], 2, z, use_reentrant=True).sum().backward()
+        assert (z.grad.tolist(), len(calls) > 3) == ([8 * 2.0**7], run is in_segments)
     once = torch.utils.checkpoint.checkpoint(function, x, use_reentrant=False, preserve_rng_state=False)
     assert once.tolist() == [[1.0, 9.0]]
 

@@ -73,6 +73,14 @@ def test_einops_takes_tensors_whose_methods_are_those_of_pytorch() -> None:
     assert einops.reduce(x, "a b c -> c a", "sum").tolist() == [[3.0], [5.0], [7.0]]
 
 
+def test_the_size_of_a_tensor_is_the_lengths_of_another_and_a_tuple_its_elements() -> None:
+    torch: Any = spelled
+    x = torch.ones(2, 3)
+    for make in (torch.Tensor, torch.FloatTensor, x.new):
+        assert (make(x.shape).shape, make(x.size()).shape, make(x[0].size()).shape) == ((2, 3), (2, 3), (3,))
+        assert (make((2, 3)).tolist(), make([2, 3]).shape, make().shape) == ([2.0, 3.0], (2,), (0,))
+
+
 def test_tensors_say_where_their_elements_are() -> None:
     x = spelled.zeros(2, 3, dtype=spelled.float32)
     assert (x.ndimension(), x.nelement(), x.element_size(), x.get_device()) == (2, 6, 4, -1)

@@ -434,3 +434,32 @@ def test_an_exception_leaves_no_graph_in_a_changed_tensor() -> None:
         grad(f)(X)
     assert not buffer.requires_grad
     assert buffer.tolist() == X.tolist()
+
+
+def test_no_grad_around_a_pull_and_around_vjp_alone() -> None:
+    x = dk.tensor(3.0, requires_grad=True)
+    y, pull = dk.func.vjp(lambda x: x**2, x)
+    with dk.no_grad():
+        (g,) = pull(dk.asarray(1.0))
+    assert (g.item(), g.requires_grad, y.requires_grad) == (6.0, False, True)
+    assert dk.autograd.grad(y, x)[0].item() == 6.0  # which the pull has left what it needs
+    with dk.no_grad():
+        y, pull = dk.func.vjp(lambda x: x**2, x)
+    (g,) = pull(dk.asarray(1.0))
+    assert (g.item(), g.requires_grad, y.requires_grad) == (6.0, True, False)
+    assert dk.autograd.grad(g, x)[0].item() == 2.0
+    with dk.no_grad():
+        y, pull = dk.func.vjp(lambda x: x**2, x)
+        (g,) = pull(dk.asarray(1.0))
+    assert (g.item(), g.requires_grad, y.requires_grad) == (6.0, False, False)
+
+
+def test_no_grad_around_a_pull_inside_of_a_transformation() -> None:
+    def slope(x: Any, block: Any) -> Any:
+        _, pull = dk.func.vjp(lambda x: x**2, x)
+        with block():
+            return pull(dk.asarray(1.0))[0]
+
+    x = dk.asarray(3.0)
+    assert dk.func.grad(lambda x: slope(x, dk.enable_grad) + x)(x).item() == 3.0
+    assert dk.func.grad(lambda x: slope(x, dk.no_grad) + x)(x).item() == 1.0

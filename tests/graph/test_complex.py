@@ -92,3 +92,9 @@ def test_single_precision_stays_single() -> None:
     dk.abs(z * dk.asarray(W)).sum().backward()
     assert z.grad is not None
     assert z.grad.dtype == dk.complex64
+
+
+def test_a_complex_cotangent_of_a_real_tensor_raises() -> None:
+    x = dk.tensor([1.0, 2.0], requires_grad=True)
+    with pytest.raises(dk.AutogradError, match="gradient is complex128, the tensor to differentiate float64"):
+        (x * 2).backward(dk.asarray([1j, 2j]))

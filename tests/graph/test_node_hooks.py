@@ -163,12 +163,76 @@ def test_what_a_hook_must_not_return(returned: Any, error: type[Exception], mess
         y.sum().backward()
 
 
-def test_a_leaf_has_no_hooks_of_nodes() -> None:
+def around_a_leaf(library: Any, note: Callable[[Any], None], create_graph: bool) -> Any:
+    """Go backwards to a leaf whose vertex has hooks, thrice; return its gradients."""
+    x = library.tensor([1.0, 2.0], requires_grad=True)
+    vertex = (x * 2).grad_fn.next_functions[0][0]
+    vertex.register_hook(lambda of_inputs, of_outputs: note(("after", lists(of_inputs), lists(of_outputs))))
+    vertex.register_prehook(lambda gs: note(("before", lists(gs))))
+    vertex.register_prehook(lambda gs: (gs[0] * 10,))
+    x.register_hook(lambda g: g + 1)
+    x.register_post_accumulate_grad_hook(lambda leaf: note(("accumulated", lists(leaf.grad))))
+    (x * 3).sum().backward(create_graph=create_graph)
+    (x * 4).sum().backward(create_graph=create_graph)
+    note(lists(library.autograd.grad((x * 5).sum(), x, create_graph=create_graph)))
+    return lists(x.grad)
+
+
+@pytest.mark.parametrize("create_graph", [False, True])
+def test_hooks_of_the_vertex_of_a_leaf_are_called_around_accumulating(create_graph: bool) -> None:
+    notes: list[Any] = []
+    assert around_a_leaf(dk, notes.append, create_graph) == [90.0, 90.0]
+    assert notes == [
+        ("before", [[4.0, 4.0]]),
+        ("accumulated", [40.0, 40.0]),
+        ("after", [], [[40.0, 40.0]]),
+        ("before", [[5.0, 5.0]]),
+        ("accumulated", [90.0, 90.0]),
+        ("after", [], [[50.0, 50.0]]),
+        [[6.0, 6.0]],
+    ]
+
+
+@pytest.mark.filterwarnings("ignore:Using backward")  # with create_graph=True, which PyTorch warns of
+@pytest.mark.parametrize("create_graph", [False, True])
+def test_hooks_of_the_vertex_of_a_leaf_are_those_of_pytorch(create_graph: bool) -> None:
+    torch = pytest.importorskip("torch")
+    notes: dict[Any, list[Any]] = {dk: [], torch: []}
+    gradients = [around_a_leaf(library, notes[library].append, create_graph) for library in notes]
+    assert (gradients[0], notes[dk]) == (gradients[1], notes[torch])
+
+
+def test_a_hook_of_the_vertex_of_a_leaf_is_removed_and_must_return_one_gradient() -> None:
     x = leaf(1.0)
     vertex = (x * 2).grad_fn.next_functions[0][0]  # type: ignore[union-attr]
-    for add in (vertex.register_hook, vertex.register_prehook):
-        with pytest.raises(dk.AutogradError, match=r"AccumulateGrad: a leaf has no operation .*; use register_hook or"):
-            add(print)
+    returned: Any = (None,)
+    with vertex.register_prehook(lambda gs: returned):
+        with pytest.raises(TypeError, match=r"AccumulateGrad: expected a hook to return .*; found None in it"):
+            x.sum().backward()
+        returned = (leaf(1.0, 2.0),)
+        with pytest.raises(ValueError, match=r"AccumulateGrad: .* shapes \[\(1,\)\], found \[\(2,\)\]"):
+            x.sum().backward()
+    assert x.grad is None
+    x.sum().backward()
+    assert lists(x.grad) == [1.0]
+
+
+def test_a_gradient_that_a_hook_of_a_leaf_keeps_is_not_changed_by_later_passes() -> None:
+    x, kept = leaf(1.0, 2.0), list[Any]()
+    vertex = (x * 2).grad_fn.next_functions[0][0]  # type: ignore[union-attr]
+    vertex.register_prehook(lambda gs: kept.append(gs[0]))
+    for _ in range(2):
+        (x * 3).sum().backward()
+    assert (lists(kept), lists(x.grad)) == ([[3.0, 3.0], [3.0, 3.0]], [6.0, 6.0])
+
+
+def test_hooks_of_an_operation_are_called_where_a_pass_ends_that_keeps_its_gradient() -> None:
+    x = leaf(1.0)
+    y, notes = x * 2, list[Any]()
+    assert y.grad_fn is not None
+    y.grad_fn.register_prehook(lambda gs: notes.append(lists(gs)))
+    (y * 3).sum().backward(inputs=[y])
+    assert (notes, lists(y.grad), x.grad) == ([[[3.0]]], [3.0], None)
 
 
 def test_wrong_arguments_of_hooks_of_several_tensors() -> None:

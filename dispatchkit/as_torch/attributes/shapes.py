@@ -42,6 +42,20 @@ class Shape(tuple[int, ...]):
         return tuple, (tuple(self),)
 
 
+def lengths_in(data: tuple[Any, ...]) -> tuple[int, ...] | None:
+    """Return the lengths of axes that a class of tensors is called with, None where it is called with elements.
+
+    Parameters
+    ----------
+    data : the arguments: lengths one by one, or the `torch.Size` of a tensor; none are those of an empty tensor
+    """
+    if len(data) == 1 and isinstance(data[0], Shape):
+        return tuple(data[0])
+    if all(isinstance(length, int) for length in data):
+        return data or (0,)
+    return None
+
+
 class Size(int):
     """The number of elements, as the array API has it, which PyTorch's spelling calls for the lengths of the axes."""
 

@@ -25,8 +25,12 @@ import dispatchkit.autograd
 
 class Function(dispatchkit.autograd.Function): ...
 
+SavedTensor: Any
+
 Variable: Any
 
 grad: Any
+
+is_multithreading_enabled: Any
 
 set_multithreading_enabled: Any

@@ -6,3 +6,6 @@ Written by ``nox -s generated`` from the table; do not edit.
 # mypy: disable-error-code="misc, no-redef, override"
 from dispatchkit.autograd import gradcheck as gradcheck
 from dispatchkit.autograd import gradgradcheck as gradgradcheck
+from typing import Any
+
+GradcheckError: Any

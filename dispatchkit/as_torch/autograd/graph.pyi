@@ -10,9 +10,13 @@ GradientEdge: Any
 
 Node: Any
 
+allow_mutation_on_saved_tensors: Any
+
 disable_saved_tensors_hooks: Any
 
 get_gradient_edge: Any
+
+increment_version: Any
 
 register_multi_grad_hook: Any
 

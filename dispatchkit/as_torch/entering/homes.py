@@ -13,6 +13,7 @@ from typing import Any
 from dispatchkit.as_torch.entering.entered import extend_module, of_module
 from dispatchkit.as_torch.layers.families import FAMILIES
 from dispatchkit.as_torch.spelling import HOME
+from dispatchkit.errors import GradcheckError
 from dispatchkit.nn import init
 from dispatchkit.optim import required
 from dispatchkit.resources import read_rows
@@ -50,6 +51,7 @@ def _calculate_correct_fan(tensor: Any, mode: str) -> int:
 # What programs import from these modules besides what their packages have.
 MEMBERS: dict[str, Any] = {
     **FAMILIES,
+    "GradcheckError": GradcheckError,
     "required": required,
     "_ntuple": _ntuple,
     "_single": _ntuple(1, "_single"),

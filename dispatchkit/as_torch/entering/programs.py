@@ -18,15 +18,15 @@ from dispatchkit.as_torch.entering.builtin_functions import OF_NETWORKS, OF_THE_
 from dispatchkit.as_torch.entering.entered import extend_module, of_module
 from dispatchkit.as_torch.entering.homes import enter_homes
 from dispatchkit.as_torch.files import serialization
-from dispatchkit.as_torch.functional import inference_mode
 from dispatchkit.as_torch.layers import fused, lazy, packed_sequences, parametrizations, pruning, reparametrized
 from dispatchkit.as_torch.layers import of_functions as layers
 from dispatchkit.as_torch.layers import options as further_options
 from dispatchkit.as_torch.layers.adaptive import AdaptiveLogSoftmaxWithLoss
 from dispatchkit.as_torch.layers.constructors import constructed_as_in_pytorch
 from dispatchkit.as_torch.layers.weighted import Bilinear, DataParallel, EmbeddingBag, Softmax2d, Unflatten
-from dispatchkit.as_torch.machine import amp, limits, processes, samples
+from dispatchkit.as_torch.machine import amp, limits, modes, processes, samples
 from dispatchkit.as_torch.machine import settings as machine
+from dispatchkit.as_torch.machine.saved import SavedTensor, give_saved_values
 from dispatchkit.as_torch.matrices import coordinates
 from dispatchkit.as_torch.matrices.eigenpairs import lobpcg
 from dispatchkit.as_torch.matrices.optimizers import Adafactor, Muon, SparseAdam
@@ -93,6 +93,7 @@ def enter_programs() -> None:
     """Enter all of it."""
     give_further_methods()
     give_shapes_in_place()
+    give_saved_values()
     coordinates.give_sparse_methods()
     enter_module("sparse", coordinates.OF_SPARSE)
     extend_module("", {"sparse_coo_tensor": coordinates.sparse_coo_tensor, "sparse_coo": "sparse_coo"})
@@ -105,7 +106,9 @@ def enter_programs() -> None:
     # Which a module that is written for each has not.
     vars(distributions.transforms).update({name: getattr(distributions, name) for name in FURTHER_TRANSFORMS})
     enter_module("distributions.exp_family", families)
-    extend_module("autograd", {"inference_mode": inference_mode})
+    of_threads = ("is_multithreading_enabled", "set_multithreading_enabled")
+    of_autograd = {name: getattr(modes, name) for name in ("inference_mode", *of_threads)}
+    extend_module("autograd", {**of_autograd, "SavedTensor": SavedTensor})
     precision = {name: getattr(amp, name) for name in ("autocast", "GradScaler", "custom_fwd", "custom_bwd")}
     enter_module("amp", {**precision, "is_autocast_available": amp.is_autocast_available})
     enter_module("amp.autocast_mode", {**precision, "is_autocast_available": amp.is_autocast_available})
@@ -213,8 +216,9 @@ def _enter_machine() -> None:
     names = {**machine.TYPES, **of_threads, **of_random, **{name: getattr(machine, name) for name in others}}
     silent = ("set_float32_matmul_precision", "use_deterministic_algorithms", "set_flush_denormal")
     names |= dict.fromkeys(silent, machine.nothing)
-    modes = ("are_deterministic_algorithms_enabled", "is_deterministic_algorithms_warn_only_enabled")
-    names |= dict.fromkeys((*modes, "is_inference_mode_enabled"), machine.no)
+    asked = ("are_deterministic_algorithms_enabled", "is_deterministic_algorithms_warn_only_enabled")
+    names |= dict.fromkeys(asked, machine.no)
+    names |= {name: getattr(modes, name) for name in ("inference_mode", "is_inference_mode_enabled")}
     names |= {"get_float32_matmul_precision": machine.highest, "default_generator": random.default_generator}
     names |= {"half": dtypes.dtype("float16"), "bfloat16": dtypes.bfloat16}
     extend_module(

@@ -8,6 +8,7 @@ from dispatchkit import random
 from dispatchkit.as_torch import table
 from dispatchkit.as_torch.attributes.devices import device
 from dispatchkit.as_torch.attributes.dtypes import spelled_dtype
+from dispatchkit.as_torch.attributes.shapes import lengths_in
 from dispatchkit.as_torch.calling import promotion
 from dispatchkit.as_torch.spelling import HOME, Tensor
 from dispatchkit.backends.arrays import numpy_dtype
@@ -23,8 +24,8 @@ class TypeOfTensors(type):
     @override
     def __call__(cls, *data: Any, **options: Any) -> Any:
         """Return a tensor of the dtype, of elements or of the lengths of its axes."""
-        if all(isinstance(length, int) for length in data):
-            data = (xp.empty(data or (0,), dtype=cls.of_dtype),)
+        if (lengths := lengths_in(data)) is not None:
+            data = (xp.empty(lengths, dtype=cls.of_dtype),)
         return Tensor(*data, **{"dtype": cls.of_dtype} | options)
 
     @override

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from dispatchkit import random
-from dispatchkit.as_torch.attributes.shapes import Shape
+from dispatchkit.as_torch.attributes.shapes import lengths_in
 from dispatchkit.as_torch.spelling import Tensor
 from dispatchkit.as_torch.strided import memory_of
 from dispatchkit.as_torch.table import is_array
@@ -119,11 +119,8 @@ def data_ptr(self: Any) -> int:
 
 def new(self: Any, *data: Any, **options: Any) -> Any:
     """Return a tensor of the dtype, of elements or of the lengths of its axes."""
-    if len(data) == 1 and isinstance(data[0], Shape):
-        data = data[0]
-        return Tensor(xp.empty(data, dtype=self.dtype), **options)
-    if all(isinstance(length, int) for length in data):
-        return Tensor(xp.empty(data or (0,), dtype=self.dtype), **options)
+    if (lengths := lengths_in(data)) is not None:
+        return Tensor(xp.empty(lengths, dtype=self.dtype), **options)
     return Tensor(*data, **{"dtype": self.dtype} | options)
 
 

@@ -6,11 +6,15 @@ Written by ``nox -s generated`` from the table; do not edit.
 # mypy: disable-error-code="misc, no-redef, override"
 from typing import Any
 
+CheckpointError: Any
+
 checkpoint: Any
 
 checkpoint_sequential: Any
 
 get_device_states: Any
+
+set_checkpoint_debug_enabled: Any
 
 set_checkpoint_early_stop: Any
 

@@ -383,6 +383,8 @@ def _write(base: type, x: Any, key: Any, value: Any) -> bool:
     if raw is None or type(new_elements) not in NUMBERS:
         return False
     counter = memory_of(x).version
+    if counter.watchers is not None:
+        counter.tell_watchers()
     try:
         x.array[raw] = new_elements
     except BACKEND_ERRORS:  # said where it is done again
@@ -418,6 +420,8 @@ def assign(operation: Assignment, x: Any, key: Any, value: Any, /) -> None:
             xp = numpy_namespace
         raw = own_index(xp, raw)
     counter = memory_of(x).version
+    if counter.watchers is not None:
+        counter.tell_watchers()
     try:
         put_elements(x, xp, raw, new)
         counter.changes += 1

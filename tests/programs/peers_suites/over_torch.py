@@ -29,7 +29,7 @@ import dispatchkit as dk
 import dispatchkit.as_torch as spelled
 from dispatchkit import tree
 from dispatchkit.as_torch.attributes.dtypes import AbsentDtype
-from dispatchkit.autograd import graph
+from dispatchkit.autograd import saved_values
 from dispatchkit.graph.node import Leaf
 
 SPELLED: Any = spelled
@@ -247,7 +247,7 @@ class WeakReference:
 OF_THE_CORE = types.SimpleNamespace(
     _WeakTensorRef=WeakReference,
     is_grad_enabled=SPELLED.is_grad_enabled,
-    _autograd=types.SimpleNamespace(_saved_tensors_hooks_is_enabled=lambda: graph._refusal.get().value is None),
+    _autograd=types.SimpleNamespace(_saved_tensors_hooks_is_enabled=lambda: saved_values._refusal.get().value is None),
     DispatchKey=torch._C.DispatchKey,
     _functorch=torch._C._functorch,
     _functions=types.SimpleNamespace(
@@ -262,12 +262,17 @@ OF_PYTORCH_ALONE = {
 }
 
 
+def spelled_module(path: str) -> str:
+    """Return the name of the module that spells one of PyTorch."""
+    return f"{spelled.__name__}{path.removeprefix('torch')}"
+
+
 class Place(types.ModuleType):
     """A module of PyTorch: dispatchkit's spelling of it, or what helps tests."""
 
     def __init__(self, name: str) -> None:
         super().__init__(name)
-        self.ours = sys.modules.get(f"{spelled.__name__}{name.removeprefix('torch')}")
+        self.ours = sys.modules.get(spelled_module(name))
         self.is_helper = name.startswith(HELPERS)
 
     def __getattr__(self, name: str) -> Any:
@@ -279,7 +284,8 @@ class Place(types.ModuleType):
         if path.startswith(HELPERS):
             value = REPLACED.get(name) or getattr(importlib.import_module(self.__name__), name)
             return place(path) if isinstance(value, types.ModuleType) else value
-        if f"{spelled.__name__}{path.removeprefix('torch')}" in sys.modules:
+        value = vars(self.ours or spelled).get(name)  # a function hides the module of its name
+        if not isinstance(value, types.FunctionType) and spelled_module(path) in sys.modules:
             return place(path)
         if Loading.now and not hasattr(self.ours, name):  # in a decorator of a test that is not for this device
             return getattr(importlib.import_module(self.__name__), name)
@@ -324,10 +330,13 @@ def importing(name: str, *args: Any) -> Any:
     loading, Loading.now = Loading.now, False
     for path in (name, *(f"{name}.{member}" for member in members or ())):
         outer: Any = place("torch")
-        for part in path.split(".")[1:]:
+        parts = path.split(".")
+        for count, part in enumerate(parts[1:], 2):
             if not hasattr(outer, part) and part != "*":
                 setattr(outer, part, Absent(path))
-            outer = getattr(outer, part)
+            inner, outer = ".".join(parts[:count]), getattr(outer, part)
+            if count < len(parts) and spelled_module(inner) in sys.modules:
+                outer = place(inner)
     Loading.now = loading
     return place(name) if members else place("torch")
 
