@@ -9,7 +9,10 @@ from functools import partial
 from importlib import import_module
 from typing import Any, TypeAlias
 
+import numpy as np
+
 from dispatchkit.backends.arrays import PLAIN, arrivals, engines, is_inexact, kernels_of, namespace_of, raw_array
+from dispatchkit.backends.numpy import numpy_namespace
 from dispatchkit.backends.tracing import is_traced
 from dispatchkit.declare.call_errors import BACKEND_ERRORS, raise_with_context
 from dispatchkit.declare.derivative import Derivative, all_cotangents, raw_values
@@ -258,6 +261,19 @@ def _leaves(operation: DeclaredOperation, args: tuple[Any, ...], kwargs: Mapping
     return leaves
 
 
+def _flows_on_numpy(leaves: Sequence[Any]) -> bool:
+    """Return whether all arguments that are given are tensors of NumPy's arrays, to one of which gradients flow."""
+    flows = False
+    for x in leaves:
+        if x is None:
+            continue
+        if not isinstance(x, Storage) or type(x.array) is not np.ndarray:
+            return False
+        if x._node is not None and x.array.dtype.kind in "fc":
+            flows = True
+    return flows
+
+
 def _tensors_of(leaves: Sequence[Any]) -> tuple[list[Any], dict[int, Any]]:
     """Return the tensors among arguments, and the arrays of those that gradients flow to, by what tells them apart."""
     tensors = [x for x in leaves if isinstance(x, Storage)]
@@ -308,15 +324,18 @@ class ByKernel(NodeWrapper):
         leaves : the array arguments of the call, in the order of its edges
         args, kwargs : the call
         """
-        operation, tensors, flowing = self.declared, *_tensors_of(leaves)
-        if not flowing:
-            return NotImplemented
-        xp, *further = {namespace_of(x.array) for x in tensors}
-        if further or len(tensors) < len([x for x in leaves if x is not None]):
-            xp, moved, named = library_of_call(operation, args, kwargs)
-            if moved is not args or named is not kwargs:
-                leaves, args, kwargs = _leaves(operation, moved, named), moved, named
-                tensors, flowing = _tensors_of(leaves)
+        operation = self.declared
+        if _flows_on_numpy(leaves):  # as in most calls, which are looked at no further
+            xp = numpy_namespace
+        else:
+            tensors, flowing = _tensors_of(leaves)
+            if not flowing:
+                return NotImplemented
+            xp, *further = {namespace_of(x.array) for x in tensors}
+            if further or len(tensors) < len([x for x in leaves if x is not None]):
+                xp, moved, named = library_of_call(operation, args, kwargs)
+                if moved is not args or named is not kwargs:
+                    leaves, args, kwargs = _leaves(operation, moved, named), moved, named
         kernels = operation.implementation.kernels
         for library in kernels_of(xp):
             if library not in kernels:
@@ -327,6 +346,7 @@ class ByKernel(NodeWrapper):
                 if y is not NotImplemented:
                     return y
             if operation.composite if kernel.rules else library in DIFFERENTIATED:
+                tensors, flowing = _tensors_of(leaves)
                 r, pull = self._run_kernel(library, flowing, args, kwargs)
                 if r is NotImplemented:
                     continue
@@ -342,8 +362,15 @@ class ByKernel(NodeWrapper):
     ) -> Any:
         """Return the result of a call by a kernel that gives what takes cotangents back; else NotImplemented."""
         assert kernel.flow is not None
-        raw = [x if type(x) in PLAIN else raw_values(x) for x in args]
-        named = {name: x if type(x) in PLAIN else raw_values(x) for name, x in kwargs.items()}
+        raw = list(args)
+        for place, x in enumerate(args):
+            if isinstance(x, Storage):
+                raw[place] = x.array
+            elif type(x) not in PLAIN:
+                raw[place] = raw_values(x)
+        named = kwargs
+        if kwargs:
+            named = {name: x if type(x) in PLAIN else raw_values(x) for name, x in kwargs.items()}
         try:
             answer = kernel.flow(*raw, **named)
         except BACKEND_ERRORS as error:
@@ -351,8 +378,13 @@ class ByKernel(NodeWrapper):
         if answer is NotImplemented:
             return NotImplemented
         r, pull = answer
-        tensors = [x for x in leaves if isinstance(x, Storage)]
         node = None
+        if type(r) is np.ndarray and r.dtype.kind in "fc" and cls is self.declared.protocol.types.base:
+            node = self._node_of(leaves, args, kwargs)
+            node.shape, node.dtype = r.shape, r.dtype
+            self._give_pull(node, kernel, pull, leaves, r)
+            return wrap_array(cls, r, node)
+        tensors = [x for x in leaves if isinstance(x, Storage)]
         if isinstance(r, (tuple, list)):
             if any(is_inexact(part.dtype) for part in r):
                 node = self._node_of(leaves, args, kwargs)
@@ -381,10 +413,9 @@ class ByKernel(NodeWrapper):
             node.operation = ByOutput(self.inner, self.declared)
         if "y" in kernel.reads or self.inner.keeps_output:
             node.output = tuple(r) if isinstance(r, list) else r
-        node.saved = SavedCall(node.saved)
-        node.saved.pull = partial(pull, wanted=[edge is not None for edge in node.edges])
-        names = self.declared.parameters.names
-        node.saved.read = [x for name, x in zip(names, leaves, strict=True) if name in kernel.reads]
+        saved = node.saved = SavedCall(node.saved)
+        saved.pull = partial(pull, wanted=[edge is not None for edge in node.edges])
+        saved.read = [x for name, x in zip(self.declared.parameters.names, leaves, strict=True) if name in kernel.reads]
         snapshot_versions(node)
 
     def _run_kernel(
