@@ -292,11 +292,11 @@ class SavedCall(tuple[Any, ...]):  # noqa: SLOT001  # a tuple has no slots of it
     Attributes
     ----------
     pull : gives a cotangent for each argument, of a list of those of the results
-    read : the arguments that it depends on, None for all that are saved
+    kernel : that gave it with the result, and says which arguments it depends on; None for another, which all may
     """
 
-    pull: Callable[[list[Any]], Sequence[Any]] | None = None
-    read: Sequence[Any] | None = None
+    pull: Callable[..., Sequence[Any]] | None = None
+    kernel: Kernel | None = None
 
 
 class ByKernel(NodeWrapper):
@@ -382,7 +382,7 @@ class ByKernel(NodeWrapper):
         if type(r) is np.ndarray and r.dtype.kind in "fc" and cls is self.declared.protocol.types.base:
             node = self._node_of(leaves, args, kwargs)
             node.shape, node.dtype = r.shape, r.dtype
-            self._give_pull(node, kernel, pull, leaves, r)
+            self._give_pull(node, kernel, pull, r)
             return wrap_array(cls, r, node)
         tensors = [x for x in leaves if isinstance(x, Storage)]
         if isinstance(r, (tuple, list)):
@@ -396,7 +396,7 @@ class ByKernel(NodeWrapper):
                 node.shape, node.dtype = r.shape, r.dtype
             finalize_all(self.declared, cls, y, tensors)
         if node is not None:
-            self._give_pull(node, kernel, pull, leaves, r)
+            self._give_pull(node, kernel, pull, r)
         return y
 
     def _node_of(self, leaves: Sequence[Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> CallNode:
@@ -407,15 +407,14 @@ class ByKernel(NodeWrapper):
         node.outputs = node.extras = node.output = None
         return node
 
-    def _give_pull(self, node: Any, kernel: Kernel, pull: Function, leaves: Sequence[Any], r: Any) -> None:
+    def _give_pull(self, node: Any, kernel: Kernel, pull: Function, r: Any) -> None:
         """Let a node take cotangents back by what a kernel gave, and note what that must find unchanged."""
         if "y" in kernel.reads:
             node.operation = ByOutput(self.inner, self.declared)
         if "y" in kernel.reads or self.inner.keeps_output:
             node.output = tuple(r) if isinstance(r, list) else r
         saved = node.saved = SavedCall(node.saved)
-        saved.pull = partial(pull, wanted=[edge is not None for edge in node.edges])
-        saved.read = [x for name, x in zip(self.declared.parameters.names, leaves, strict=True) if name in kernel.reads]
+        saved.pull, saved.kernel = pull, kernel
         snapshot_versions(node)
 
     def _run_kernel(
@@ -460,8 +459,13 @@ class ByKernel(NodeWrapper):
         """Return the raw cotangents of a node's inputs: by the kernel, else by the operation's rules, or its body."""
         pull = getattr(node.saved, "pull", None)
         if pull is not None:
-            if self.inner.rules or node.saved.read is not None:
-                node.check_versions(node.saved.read)  # else all arguments are saved, also those that are not read
+            if node.saved.kernel is not None:
+                leaves, reads = _leaves(self.declared, node.saved, node.keywords), node.saved.kernel.reads
+                names = self.declared.parameters.names
+                node.check_versions([x for name, x in zip(names, leaves, strict=True) if name in reads])
+                pull = partial(pull, wanted=[edge is not None for edge in node.edges])
+            elif self.inner.rules:
+                node.check_versions()  # else all arguments are saved, also those that are not read
             if type(g) is list:
                 xp = namespace_of(next(part for part in g if part is not None))
                 g = all_cotangents(xp, node, g)

@@ -278,10 +278,11 @@ class BlockDiagonalTensor(StructuredTensor):
             block = whole[..., place, :, :]
         else:
             block = self.blocks[place]
-        key = (index - start, slice(None))
         if axis == -1:
-            key = (slice(None), index - start)
-        line = ops.astype(block[(..., *key)], self.dtype, copy=False)
+            line = block[..., :, index - start]
+        else:
+            line = block[..., index - start, :]
+        line = ops.astype(line, self.dtype, copy=False)
         *batch, length, _ = self.shape
         zeros = ops.zeros((*batch, length), dtype=line.dtype, device=line.device)
         inside = ops.broadcast_to(line, (*batch, line.shape[-1]))
