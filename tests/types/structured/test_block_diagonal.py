@@ -93,7 +93,7 @@ def test_blocks_of_one_shape_are_computed_at_once(name: str) -> None:
     same(CALLS[name](m, v), CALLS[name](m.to_dense(), v))
 
 
-@pytest.mark.parametrize("make", [lambda: BlockDiagonalTensor(np.arange(18.0).reshape(2, 3, 3)), blocks])
+@pytest.mark.parametrize("make", [lambda: BlockDiagonalTensor(list(np.arange(18.0).reshape(2, 3, 3))), blocks])
 def test_a_row_or_column_is_that_of_one_block_with_zeros_around_it(make: Callable[[], Any]) -> None:
     x = make()
     dense = x.to_dense()
@@ -112,6 +112,6 @@ def test_a_row_of_a_batch_broadcasts_and_is_differentiable() -> None:
 
 
 def test_a_row_reads_no_other_block() -> None:
-    x = BlockDiagonalTensor(np.arange(18.0).reshape(2, 3, 3))
+    x = BlockDiagonalTensor(list(np.arange(18.0).reshape(2, 3, 3)))
     x.elements_at = None  # type: ignore[assignment, method-assign]
     assert x[4].tolist() == [0.0, 0.0, 0.0, 12.0, 13.0, 14.0]
