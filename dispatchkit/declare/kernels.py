@@ -9,7 +9,10 @@ from functools import partial
 from importlib import import_module
 from typing import Any, TypeAlias
 
+import numpy as np
+
 from dispatchkit.backends.arrays import PLAIN, arrivals, engines, is_inexact, kernels_of, namespace_of, raw_array
+from dispatchkit.backends.numpy import numpy_namespace
 from dispatchkit.backends.tracing import is_traced
 from dispatchkit.declare.call_errors import BACKEND_ERRORS, raise_with_context
 from dispatchkit.declare.derivative import Derivative, all_cotangents, raw_values
@@ -258,6 +261,19 @@ def _leaves(operation: DeclaredOperation, args: tuple[Any, ...], kwargs: Mapping
     return leaves
 
 
+def _flows_on_numpy(leaves: Sequence[Any]) -> bool:
+    """Return whether all arguments that are given are tensors of NumPy's arrays, to one of which gradients flow."""
+    flows = False
+    for x in leaves:
+        if x is None:
+            continue
+        if not isinstance(x, Storage) or type(x.array) is not np.ndarray:
+            return False
+        if x._node is not None and x.array.dtype.kind in "fc":
+            flows = True
+    return flows
+
+
 def _tensors_of(leaves: Sequence[Any]) -> tuple[list[Any], dict[int, Any]]:
     """Return the tensors among arguments, and the arrays of those that gradients flow to, by what tells them apart."""
     tensors = [x for x in leaves if isinstance(x, Storage)]
@@ -276,11 +292,11 @@ class SavedCall(tuple[Any, ...]):  # noqa: SLOT001  # a tuple has no slots of it
     Attributes
     ----------
     pull : gives a cotangent for each argument, of a list of those of the results
-    read : the arguments that it depends on, None for all that are saved
+    kernel : that gave it with the result, and says which arguments it depends on; None for another, which all may
     """
 
-    pull: Callable[[list[Any]], Sequence[Any]] | None = None
-    read: Sequence[Any] | None = None
+    pull: Callable[..., Sequence[Any]] | None = None
+    kernel: Kernel | None = None
 
 
 class ByKernel(NodeWrapper):
@@ -308,15 +324,18 @@ class ByKernel(NodeWrapper):
         leaves : the array arguments of the call, in the order of its edges
         args, kwargs : the call
         """
-        operation, tensors, flowing = self.declared, *_tensors_of(leaves)
-        if not flowing:
-            return NotImplemented
-        xp, *further = {namespace_of(x.array) for x in tensors}
-        if further or len(tensors) < len([x for x in leaves if x is not None]):
-            xp, moved, named = library_of_call(operation, args, kwargs)
-            if moved is not args or named is not kwargs:
-                leaves, args, kwargs = _leaves(operation, moved, named), moved, named
-                tensors, flowing = _tensors_of(leaves)
+        operation = self.declared
+        if _flows_on_numpy(leaves):  # as in most calls, which are looked at no further
+            xp = numpy_namespace
+        else:
+            tensors, flowing = _tensors_of(leaves)
+            if not flowing:
+                return NotImplemented
+            xp, *further = {namespace_of(x.array) for x in tensors}
+            if further or len(tensors) < len([x for x in leaves if x is not None]):
+                xp, moved, named = library_of_call(operation, args, kwargs)
+                if moved is not args or named is not kwargs:
+                    leaves, args, kwargs = _leaves(operation, moved, named), moved, named
         kernels = operation.implementation.kernels
         for library in kernels_of(xp):
             if library not in kernels:
@@ -327,6 +346,7 @@ class ByKernel(NodeWrapper):
                 if y is not NotImplemented:
                     return y
             if operation.composite if kernel.rules else library in DIFFERENTIATED:
+                tensors, flowing = _tensors_of(leaves)
                 r, pull = self._run_kernel(library, flowing, args, kwargs)
                 if r is NotImplemented:
                     continue
@@ -342,8 +362,15 @@ class ByKernel(NodeWrapper):
     ) -> Any:
         """Return the result of a call by a kernel that gives what takes cotangents back; else NotImplemented."""
         assert kernel.flow is not None
-        raw = [x if type(x) in PLAIN else raw_values(x) for x in args]
-        named = {name: x if type(x) in PLAIN else raw_values(x) for name, x in kwargs.items()}
+        raw = list(args)
+        for place, x in enumerate(args):
+            if isinstance(x, Storage):
+                raw[place] = x.array
+            elif type(x) not in PLAIN:
+                raw[place] = raw_values(x)
+        named = kwargs
+        if kwargs:
+            named = {name: x if type(x) in PLAIN else raw_values(x) for name, x in kwargs.items()}
         try:
             answer = kernel.flow(*raw, **named)
         except BACKEND_ERRORS as error:
@@ -351,8 +378,13 @@ class ByKernel(NodeWrapper):
         if answer is NotImplemented:
             return NotImplemented
         r, pull = answer
-        tensors = [x for x in leaves if isinstance(x, Storage)]
         node = None
+        if type(r) is np.ndarray and r.dtype.kind in "fc" and cls is self.declared.protocol.types.base:
+            node = self._node_of(leaves, args, kwargs)
+            node.shape, node.dtype = r.shape, r.dtype
+            self._give_pull(node, kernel, pull, r)
+            return wrap_array(cls, r, node)
+        tensors = [x for x in leaves if isinstance(x, Storage)]
         if isinstance(r, (tuple, list)):
             if any(is_inexact(part.dtype) for part in r):
                 node = self._node_of(leaves, args, kwargs)
@@ -364,7 +396,7 @@ class ByKernel(NodeWrapper):
                 node.shape, node.dtype = r.shape, r.dtype
             finalize_all(self.declared, cls, y, tensors)
         if node is not None:
-            self._give_pull(node, kernel, pull, leaves, r)
+            self._give_pull(node, kernel, pull, r)
         return y
 
     def _node_of(self, leaves: Sequence[Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> CallNode:
@@ -375,16 +407,14 @@ class ByKernel(NodeWrapper):
         node.outputs = node.extras = node.output = None
         return node
 
-    def _give_pull(self, node: Any, kernel: Kernel, pull: Function, leaves: Sequence[Any], r: Any) -> None:
+    def _give_pull(self, node: Any, kernel: Kernel, pull: Function, r: Any) -> None:
         """Let a node take cotangents back by what a kernel gave, and note what that must find unchanged."""
         if "y" in kernel.reads:
             node.operation = ByOutput(self.inner, self.declared)
         if "y" in kernel.reads or self.inner.keeps_output:
             node.output = tuple(r) if isinstance(r, list) else r
-        node.saved = SavedCall(node.saved)
-        node.saved.pull = partial(pull, wanted=[edge is not None for edge in node.edges])
-        names = self.declared.parameters.names
-        node.saved.read = [x for name, x in zip(names, leaves, strict=True) if name in kernel.reads]
+        saved = node.saved = SavedCall(node.saved)
+        saved.pull, saved.kernel = pull, kernel
         snapshot_versions(node)
 
     def _run_kernel(
@@ -429,8 +459,13 @@ class ByKernel(NodeWrapper):
         """Return the raw cotangents of a node's inputs: by the kernel, else by the operation's rules, or its body."""
         pull = getattr(node.saved, "pull", None)
         if pull is not None:
-            if self.inner.rules or node.saved.read is not None:
-                node.check_versions(node.saved.read)  # else all arguments are saved, also those that are not read
+            if node.saved.kernel is not None:
+                leaves, reads = _leaves(self.declared, node.saved, node.keywords), node.saved.kernel.reads
+                names = self.declared.parameters.names
+                node.check_versions([x for name, x in zip(names, leaves, strict=True) if name in reads])
+                pull = partial(pull, wanted=[edge is not None for edge in node.edges])
+            elif self.inner.rules:
+                node.check_versions()  # else all arguments are saved, also those that are not read
             if type(g) is list:
                 xp = namespace_of(next(part for part in g if part is not None))
                 g = all_cotangents(xp, node, g)

@@ -77,6 +77,8 @@ def holds(condition: Any, *, traced: bool = False) -> bool:
     >>> dk.func.vmap(safe_log)(dk.asarray([1.0, 2.0]))
     tensor([0.0000, 0.6931])
     """
+    if type(condition) is np.ndarray:  # as in most checks of NumPy's arrays
+        return bool(np.logical_and.reduce(condition, None))
     if not isinstance(condition, Storage) and tensor_protocol.types.participates(type(condition)):
         condition = tensor_namespace.all(condition)
     condition = values_of_batch(condition)

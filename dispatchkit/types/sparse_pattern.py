@@ -87,18 +87,26 @@ class SparsePattern:
                 f"SparseTensor: pointers of {self.format} must rise from 0 to the number of elements, "
                 f"{len(self.second)}, in {lines + 1} steps"
             )
-        for name, indices, length in (("row", self.rows, self.shape[0]), ("column", self.columns, self.shape[1])):
+        # Lines are counted by pointers, which have as many.
+        axes = [("row", self.first, self.shape[0])] * (self.format == "coo")
+        if self.format == "csc":
+            axes.append(("row", self.second, self.shape[0]))
+        else:
+            axes.append(("column", self.second, self.shape[1]))
+        for name, indices, length in axes:
             if len(indices) and not 0 <= indices.min() <= indices.max() < length:
                 raise ValueError(f"SparseTensor: a {name} index is out of range for an axis of length {length}")
 
     def _repeats(self) -> bool:
         """Return whether an element is stored twice."""
-        rises = self.second[1:] > self.second[:-1]
+        # Whether an index is larger than the one before it, or the first of its line.
+        rises = np.ones(len(self.second) + 1, bool)
+        np.greater(self.second[1:], self.second[:-1], out=rises[1:-1])
         if self.format == "coo":
-            rises = (self.first[1:] > self.first[:-1]) | ((self.first[1:] == self.first[:-1]) & rises)
+            rises[1:-1] &= self.first[1:] == self.first[:-1]
+            rises[1:-1] |= self.first[1:] > self.first[:-1]
         else:
-            starts = self.first[(self.first > 0) & (self.first < len(self.second))]
-            rises[starts - 1] = True
+            rises[self.first] = True
         return bool(not rises.all() and (np.diff(np.sort(self.keys)) == 0).any())
 
     @property

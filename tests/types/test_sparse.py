@@ -338,6 +338,26 @@ REFUSED: dict[str, tuple[Callable[[], Any], type[Exception], str]] = {
         ValueError,
         "^SparseTensor: an element is stored twice; SparseTensor.coo",
     ),
+    "twice in a row": (
+        lambda: SparseTensor.csr([1.0, 2.0, 3.0], [2, 0, 2], [0, 3, 3], shape=(2, 3)),
+        ValueError,
+        "^SparseTensor: an element is stored twice; SparseTensor.coo",
+    ),
+    "twice in a column": (
+        lambda: SparseTensor([1.0, 2.0, 3.0], SparsePattern([0, 0, 1, 3], [1, 0, 0], (2, 3), "csc")),
+        ValueError,
+        "^SparseTensor: an element is stored twice; SparseTensor.coo",
+    ),
+    "row of csc": (
+        lambda: SparsePattern([0, 1, 1, 1], [2], (2, 3), "csc"),
+        ValueError,
+        "a row index is out of range for an axis of length 2$",
+    ),
+    "column of csr": (
+        lambda: SparsePattern([0, 1, 1], [3], (2, 3), "csr"),
+        ValueError,
+        "a column index is out of range for an axis of length 3$",
+    ),
     "range": (lambda: coo([0, 2], [1, 1]), ValueError, "a row index is out of range for an axis of length 2$"),
     "negative": (lambda: coo([0, 1], [1, -1]), ValueError, "a column index is out of range for an axis of length 3$"),
     "lengths": (lambda: coo([0], [1, 1]), ValueError, "there are 1 row indices and 2 column indices$"),

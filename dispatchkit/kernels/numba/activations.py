@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from dispatchkit.kernels.numba.rows import LARGEST, exp, loop
+from dispatchkit.kernels.numba.rows import LARGEST, contiguous, exp, loop
 from dispatchkit.nn.functional import smooth_numpy
 from dispatchkit.nn.functional.smooth import gelu, silu
 
@@ -70,7 +70,7 @@ def _elementwise(compute: Callable[..., None], *arrays: Any) -> Any:
     if not smooth_numpy.is_single(*arrays):
         return NotImplemented
     y = np.empty(arrays[0].shape, np.float32)
-    compute(*[x.reshape(-1) for x in arrays], y.reshape(-1))
+    compute(*[contiguous(x, -1) for x in arrays], y.reshape(-1))
     return y
 
 

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+from functools import lru_cache
 from math import prod
 from typing import Any
 
 import numpy as np
 
-from dispatchkit.kernels.numba.rows import summing_loop
-from dispatchkit.nn.functional.normalization import standardize
+from dispatchkit.kernels.numba.rows import contiguous, summing_loop
+from dispatchkit.nn.functional.normalization import layer_norm, standardize
+from dispatchkit.nn.functional.normalization_numpy import lengths_of, rows_at_end
 from dispatchkit.nn.functional.rows import Rows, rows_of
+from dispatchkit.nn.functional.shared import result_of
 from dispatchkit.ops.shared import normal_axes
 
 
@@ -22,53 +25,63 @@ def _sum(x: Any, a: int, b: int, c: int) -> Any:
 
 
 @summing_loop
-def _sum_of_squares(x: Any, a: int, b: int, c: int, mean: Any) -> Any:
-    s = x.dtype.type(0)
+def _sums_of_distances(x: Any, a: int, b: int, c: int, mean: Any) -> tuple[Any, Any]:
+    """Return the sums of distances from a number, and of their squares."""
+    total = square = x.dtype.type(0)
     for j in range(x.shape[3]):
-        s += (x[a, b, c, j] - mean) * (x[a, b, c, j] - mean)
-    return s
+        d = x[a, b, c, j] - mean
+        total += d
+        square += d * d
+    return total, square
 
 
 @summing_loop
-def _moments(x: Any, b: int, eps: float) -> tuple[Any, Any]:
-    """Return the mean of the rows `x[:, b]`, and one divided by their standard deviation."""
-    count, total, square = x.shape[0] * x.shape[2] * x.shape[3], 0.0, 0.0
+def _moments(x: Any, b: int, eps: float) -> tuple[Any, Any, Any]:
+    """Return the mean of the rows `x[:, b]` in two parts, and one divided by their standard deviation.
+
+    The mean of rows far from 0 has fewer digits than what is left when it is subtracted: the second part is the mean of
+    that, which is 0 but for rounding.
+    """
+    count, total, moved, square = x.shape[0] * x.shape[2] * x.shape[3], 0.0, 0.0, 0.0
     for a in range(x.shape[0]):
         for c in range(x.shape[2]):
             total += _sum(x, a, b, c)
     mean = x.dtype.type(total / count)
     for a in range(x.shape[0]):
         for c in range(x.shape[2]):
-            square += _sum_of_squares(x, a, b, c, mean)
-    return mean, x.dtype.type(1 / np.sqrt(square / count + eps))
+            distance, of_squares = _sums_of_distances(x, a, b, c, mean)
+            moved += distance
+            square += of_squares
+    moved /= count
+    return mean, x.dtype.type(moved), x.dtype.type(1 / np.sqrt(square / count - moved * moved + eps))
 
 
 @summing_loop
 def _standardize(x: Any, weight: Any, bias: Any, eps: float, y: Any) -> None:
     for b in range(x.shape[1]):
-        mean, factor = _moments(x, b, eps)
+        mean, rest, factor = _moments(x, b, eps)
         for a in range(x.shape[0]):
             for c in range(x.shape[2]):
                 scale, offset = factor * weight[a, b, c], bias[a, b, c]
                 for j in range(x.shape[3]):
-                    y[a, b, c, j] = (x[a, b, c, j] - mean) * scale + offset
+                    y[a, b, c, j] = (x[a, b, c, j] - mean - rest) * scale + offset
 
 
 @summing_loop
 def _standardize_columns(x: Any, weight: Any, bias: Any, eps: float, y: Any) -> None:
     for b in range(x.shape[1]):
-        mean, factor = _moments(x, b, eps)
+        mean, rest, factor = _moments(x, b, eps)
         for j in range(x.shape[3]):
-            y[0, b, 0, j] = (x[0, b, 0, j] - mean) * factor * weight[j] + bias[j]
+            y[0, b, 0, j] = (x[0, b, 0, j] - mean - rest) * factor * weight[j] + bias[j]
 
 
 @summing_loop
-def _sums(g: Any, x: Any, a: int, b: int, c: int, mean: Any) -> tuple[Any, Any]:
+def _sums(g: Any, x: Any, a: int, b: int, c: int, mean: Any, rest: Any) -> tuple[Any, Any]:
     """Return the sums of cotangents, and of their products with elements less the mean."""
     total = product = x.dtype.type(0)
     for j in range(x.shape[3]):
         total += g[a, b, c, j]
-        product += g[a, b, c, j] * (x[a, b, c, j] - mean)
+        product += g[a, b, c, j] * (x[a, b, c, j] - mean - rest)
     return total, product
 
 
@@ -77,11 +90,11 @@ def _differentiate(g: Any, x: Any, weight: Any, eps: float, of_x: Any, of_weight
     number = x.dtype.type
     count = x.shape[0] * x.shape[2] * x.shape[3]
     for b in range(x.shape[1]):
-        mean, factor = _moments(x, b, eps)
+        mean, rest, factor = _moments(x, b, eps)
         moved = scaled = 0.0
         for a in range(x.shape[0]):
             for c in range(x.shape[2]):
-                total, product = _sums(g, x, a, b, c, mean)
+                total, product = _sums(g, x, a, b, c, mean, rest)
                 of_bias[a, b, c], of_weight[a, b, c] = total, product * factor
                 moved += total * weight[a, b, c]
                 scaled += product * factor * weight[a, b, c]
@@ -90,15 +103,15 @@ def _differentiate(g: Any, x: Any, weight: Any, eps: float, of_x: Any, of_weight
             for c in range(x.shape[2]):
                 scale = factor * weight[a, b, c]
                 for j in range(x.shape[3]):
-                    of_x[a, b, c, j] = g[a, b, c, j] * scale - (x[a, b, c, j] - mean) * slope - offset
+                    of_x[a, b, c, j] = g[a, b, c, j] * scale - (x[a, b, c, j] - mean - rest) * slope - offset
 
 
 @summing_loop
-def _sums_of_columns(g: Any, x: Any, weight: Any, b: int, mean: Any) -> tuple[Any, Any]:
+def _sums_of_columns(g: Any, x: Any, weight: Any, b: int, mean: Any, rest: Any) -> tuple[Any, Any]:
     total = product = x.dtype.type(0)
     for j in range(x.shape[3]):
         total += g[0, b, 0, j] * weight[j]
-        product += g[0, b, 0, j] * weight[j] * (x[0, b, 0, j] - mean)
+        product += g[0, b, 0, j] * weight[j] * (x[0, b, 0, j] - mean - rest)
     return total, product
 
 
@@ -106,14 +119,55 @@ def _sums_of_columns(g: Any, x: Any, weight: Any, b: int, mean: Any) -> tuple[An
 def _differentiate_columns(g: Any, x: Any, weight: Any, eps: float, of_x: Any, of_weight: Any, of_bias: Any) -> None:
     number, length = x.dtype.type, x.shape[3]
     for b in range(x.shape[1]):
-        mean, factor = _moments(x, b, eps)
-        total, product = _sums_of_columns(g, x, weight, b, mean)
+        mean, rest, factor = _moments(x, b, eps)
+        total, product = _sums_of_columns(g, x, weight, b, mean, rest)
         moved, scaled = number(total / length), number(product / length) * factor
         for j in range(length):
-            z = (x[0, b, 0, j] - mean) * factor
+            z = (x[0, b, 0, j] - mean - rest) * factor
             of_x[0, b, 0, j] = (g[0, b, 0, j] * weight[j] - moved - z * scaled) * factor
             of_weight[j] += g[0, b, 0, j] * z
             of_bias[j] += g[0, b, 0, j]
+
+
+@summing_loop
+def _standardize_rows(x: Any, weight: Any, bias: Any, eps: float, y: Any, moments: Any) -> bool:
+    """Write rows of shape (m, n), and what `_moments` gives of each; return whether all variances are finite."""
+    number, length = x.dtype.type, x.shape[1]
+    for i in range(x.shape[0]):
+        total = moved = square = number(0)
+        for j in range(length):
+            total += x[i, j]
+        mean = number(total / length)
+        for j in range(length):
+            d = x[i, j] - mean
+            moved += d
+            square += d * d
+        if not np.isfinite(square):
+            return False
+        rest = number(moved / length)
+        factor = number(1 / np.sqrt(max(square / length - rest * rest, number(0)) + eps))
+        moments[0, i], moments[1, i], moments[2, i] = mean, rest, factor
+        for j in range(length):
+            y[i, j] = (x[i, j] - mean - rest) * factor * weight[j] + bias[j]
+    return True
+
+
+@summing_loop
+def _differentiate_rows(g: Any, x: Any, weight: Any, moments: Any, of_x: Any, of_weight: Any, of_bias: Any) -> None:
+    number, length = x.dtype.type, x.shape[1]
+    for i in range(x.shape[0]):
+        mean, rest, factor = moments[0, i], moments[1, i], moments[2, i]
+        total = product = number(0)
+        for j in range(length):
+            h = g[i, j] * weight[j]
+            total += h
+            product += h * (x[i, j] - mean - rest)
+        moved, scaled = number(total / length), number(product / length) * factor
+        for j in range(length):
+            z = (x[i, j] - mean - rest) * factor
+            of_x[i, j] = (g[i, j] * weight[j] - moved - z * scaled) * factor
+            of_weight[j] += g[i, j] * z
+            of_bias[j] += g[i, j]
 
 
 def _shape(rows: Rows) -> tuple[int, int, int, int] | None:
@@ -135,12 +189,12 @@ def _parameter(rows: Rows, shape: tuple[int, ...], parameter: Any, default: floa
     if parameter is None:
         return np.full(shape, default, x.dtype)
     if rows.columns:
-        return parameter.reshape(shape)
-    return rows.of_rows(parameter).reshape(shape)
+        return contiguous(parameter, *shape)
+    return contiguous(rows.of_rows(parameter), *shape)
 
 
 def _standardized_gradients(g: Any, x: Any, weight: Any, bias: Any, axis: Any, eps: float) -> Any:
-    rows = rows_of(normal_axes(axis, x.ndim), x, weight, bias, g)
+    rows = rows_of(normal_axes(axis, x.ndim), x, weight, bias, g, fewest=1)
     shape = rows and _shape(rows)
     if rows is None or shape is None:
         return NotImplemented
@@ -150,7 +204,7 @@ def _standardized_gradients(g: Any, x: Any, weight: Any, bias: Any, axis: Any, e
     differentiate = _differentiate
     if rows.columns:
         differentiate = _differentiate_columns
-    differentiate(g.reshape(shape), x.reshape(shape), weight, eps, of_x.reshape(shape), of_weight, of_bias)
+    differentiate(contiguous(g, *shape), contiguous(x, *shape), weight, eps, of_x.reshape(shape), of_weight, of_bias)
     if rows.columns:
         of_parameters = rows.tail
     else:
@@ -162,7 +216,7 @@ def _standardized_gradients(g: Any, x: Any, weight: Any, bias: Any, axis: Any, e
 def standardized_rows(x, /, weight=None, bias=None, *, axis=-1, eps=1e-5):
     if type(x) is not np.ndarray:
         return NotImplemented
-    rows = rows_of(normal_axes(axis, x.ndim), x, weight, bias)
+    rows = rows_of(normal_axes(axis, x.ndim), x, weight, bias, fewest=1)
     shape = rows and _shape(rows)
     if rows is None or shape is None:
         return NotImplemented
@@ -171,5 +225,39 @@ def standardized_rows(x, /, weight=None, bias=None, *, axis=-1, eps=1e-5):
     compute = _standardize
     if rows.columns:
         compute = _standardize_columns
-    compute(x.reshape(shape), weight, bias, eps, y.reshape(shape))
+    compute(contiguous(x, *shape), weight, bias, eps, y.reshape(shape))
     return y
+
+
+@lru_cache(maxsize=64)
+def _filled(count: int, value: float, dtype: Any) -> Any:
+    """Return so many equal numbers, which are not to be changed."""
+    return np.full(count, value, dtype)
+
+
+def layer_norm_of_rows_flow(x, /, normalized_shape, weight=None, bias=None, eps=1e-5):
+    rows = rows_at_end(x, normalized_shape, weight, bias)
+    if rows is None or type(eps) not in (int, float):
+        return NotImplemented
+    rows, (size, count) = np.ascontiguousarray(rows), rows.shape
+    scale, offset = _filled(count, 1, x.dtype), _filled(count, 0, x.dtype)
+    if weight is not None:
+        scale = contiguous(weight, -1)
+    if bias is not None:
+        offset = contiguous(bias, -1)
+    y, moments = np.empty(x.shape, x.dtype), np.empty((3, size), x.dtype)
+    if not _standardize_rows(rows, scale, offset, eps, y.reshape(rows.shape), moments):
+        return NotImplemented
+
+    def pull(g: Any, wanted: Any) -> Any:
+        of_x, of_parameters = np.empty(x.shape, x.dtype), np.zeros((2, count), x.dtype)
+        cotangents, written = contiguous(g[0], *rows.shape), of_x.reshape(rows.shape)
+        _differentiate_rows(cotangents, rows, scale, moments, written, *of_parameters)
+        return of_x, *of_parameters.reshape(2, *lengths_of(normalized_shape))
+
+    return y, pull
+
+
+@layer_norm.def_kernel("numba", flow=layer_norm_of_rows_flow, reads=("x", "weight"))
+def layer_norm_of_rows(x, /, normalized_shape, weight=None, bias=None, eps=1e-5):
+    return result_of(layer_norm_of_rows_flow(x, normalized_shape, weight, bias, eps))

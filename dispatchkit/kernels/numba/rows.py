@@ -30,6 +30,11 @@ def summing_loop(function: F) -> F:
     return compiled
 
 
+def contiguous(x: Any, *shape: int) -> Any:
+    """Return an array in another shape, its elements one behind the other: else a loop computes one at a time."""
+    return np.ascontiguousarray(x).reshape(shape)
+
+
 ONE = np.float32(1)
 # Beyond this exponents are 0 or infinite.
 LARGEST = np.float32(160)
@@ -105,7 +110,7 @@ def _centred_rows(g: Any, y: Any, axis: Any) -> Any:
     if axis not in (-1, y.ndim - 1) or y.dtype not in DTYPES or g.dtype != y.dtype or not y.size:
         return NotImplemented
     d, shape = np.empty(y.shape, y.dtype), (-1, y.shape[-1])
-    _center(g.reshape(shape), y.reshape(shape), d.reshape(shape))
+    _center(contiguous(g, *shape), contiguous(y, *shape), d.reshape(shape))
     return d
 
 
@@ -114,7 +119,7 @@ def softmax_of_rows(x, /, *, axis=-1):
     if type(x) is not np.ndarray or x.dtype is not SINGLE or not x.size or axis not in (-1, x.ndim - 1):
         return NotImplemented
     y = np.empty(x.shape, x.dtype)
-    _softmax(x.reshape(-1, x.shape[-1]), y.reshape(-1, x.shape[-1]))
+    _softmax(contiguous(x, -1, x.shape[-1]), y.reshape(-1, x.shape[-1]))
     return y
 
 
@@ -123,7 +128,7 @@ def _summed_rows(g: Any, x: Any, weight: Any, padding_idx: Any) -> Any:
     if g.dtype not in DTYPES or padding_idx is not None:
         return NotImplemented
     total = np.zeros(weight.shape, g.dtype)
-    _add(total, x.reshape(-1).astype(np.intp, copy=False), g.reshape(x.size, -1))
+    _add(total, contiguous(x.astype(np.intp, copy=False), -1), contiguous(g, x.size, -1))
     return total
 
 

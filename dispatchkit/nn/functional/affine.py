@@ -173,6 +173,10 @@ def embedding(xp: Any, x: Tensor, weight: Tensor, /, *, padding_idx: int | None 
     tensor([[3., 4.],
             [1., 2.]])
     """
+    return _rows_of_table(xp, x, weight, padding_idx)
+
+
+def _rows_of_table(xp: Any, x: Any, weight: Any, padding_idx: int | None) -> Any:
     expect(embedding, "weight", shape_of(weight), len(shape_of(weight)) == 2, "(num_embeddings, embedding_dim)")
     padding = padding_row(embedding, padding_idx, weight.shape[0])
     if not hasattr(x, "dtype"):
@@ -183,6 +187,17 @@ def embedding(xp: Any, x: Tensor, weight: Tensor, /, *, padding_idx: int | None 
         return rows
     # Where the body itself is differentiated, the row of the padding is a constant.
     return xp.where((x == padding)[..., None], rows.detach(), rows)
+
+
+@embedding.def_kernel("numpy")
+def embedding_numpy(x, weight, /, *, padding_idx=None):
+    plain = type(x) is type(weight) is np.ndarray and padding_idx is None
+    if not plain or x.dtype.kind not in "iu" or not x.size or weight.ndim != 2:
+        return _rows_of_table(numpy_namespace, x, weight, padding_idx)
+    # To find the place of the least takes less than to reduce to it.
+    if x.item(x.argmin()) < 0 or x.item(x.argmax()) >= len(weight):
+        return _rows_of_table(numpy_namespace, x, weight, padding_idx)  # which says what is wrong
+    return weight.take(x, axis=0)
 
 
 @embedding.def_vjp("weight", shapes=("weight",))

@@ -11,7 +11,7 @@ import numpy as np
 from dispatchkit.backends.arrays import same_dtype
 from dispatchkit.declare.samples import draw, sample
 from dispatchkit.nn.functional.normalization_numpy import layer_norm_flow
-from dispatchkit.nn.functional.rows import rows_of
+from dispatchkit.nn.functional.rows import FAR, rows_of
 from dispatchkit.nn.functional.shared import broadcasts, called, expect, function, real_numbers, result_of
 from dispatchkit.ops.shared import Axis, Named, floating, integer, normal_axes, shape_of
 from dispatchkit.protocol.kinds import kinds
@@ -144,9 +144,21 @@ def _by_formula(xp: Any, x: Any, axes: tuple[int, ...], eps: float) -> tuple[Any
     if same_dtype(x.dtype, HALF):  # which does not hold the squares
         y, factor = _by_formula(xp, xp.astype(x, xp.float32), axes, eps)
         return xp.astype(y, x.dtype), xp.astype(factor, x.dtype)
-    d = x - xp.mean(x, axis=axes, keepdims=True)
-    factor = 1.0 / xp.sqrt(xp.mean(d * d, axis=axes, keepdims=True) + eps)
+    mean = xp.mean(x, axis=axes, keepdims=True)
+    d = x - mean
+    variance = xp.mean(d * d, axis=axes, keepdims=True)
+    if type(x) is np.ndarray and not _are_near(mean, variance):
+        # Of numbers far from 0 the mean is not precise, that of what it was subtracted from is.
+        d = d - xp.mean(d, axis=axes, keepdims=True)
+        variance = xp.mean(d * d, axis=axes, keepdims=True)
+    factor = 1.0 / xp.sqrt(variance + eps)
     return d * factor, factor
+
+
+def _are_near(mean: Any, variance: Any) -> bool:
+    """Return whether the square of each mean is at most `FAR` times the variance, as of numbers around 0."""
+    with np.errstate(over="ignore", invalid="ignore"):
+        return bool((mean * mean <= FAR * variance).all())
 
 
 @standardize.def_vjp("x", "weight", "bias")

@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from functools import lru_cache
 from math import isfinite, prod
 from typing import Any
 
 import numpy as np
 
-from dispatchkit.backends.arrays import computes_alone
 from dispatchkit.nn.functional.rows import DTYPES, FAR, steps
 
 # Elements of a block, which stays in the cache.
 BLOCK = 1 << 15
+# Elements up to which a product of a column and a row takes less than to multiply by both.
+SMALL = 1 << 11
 
 
 @np.errstate(over="ignore", invalid="ignore")
@@ -26,34 +26,36 @@ def layer_norm_flow(x: Any, normalized_shape: Any, weight: Any, bias: Any, eps: 
     ----------
     x, normalized_shape, weight, bias, eps : as `layer_norm` takes them
     """
-    lengths = normalized_shape
-    if type(normalized_shape) is int:
-        lengths = (normalized_shape,)
-    parameters = [p for p in (weight, bias) if p is not None]
-    if not computes_alone("numpy") or not _fits(x, lengths, parameters):
+    rows = rows_at_end(x, normalized_shape, weight, bias)
+    if rows is None or type(eps) not in (int, float):
         return NotImplemented
-    rows = x.reshape(-1, prod(lengths))
     size, count = rows.shape
-    share, scale, offset = _equal_shares(count, x.dtype), _row(weight), _row(bias)
+    share, least, scale, offset = _equal_shares(count, x.dtype), _number(eps, x.dtype), _row(weight), _row(bias)
     y, means, factors = np.empty(x.shape, x.dtype), np.empty(size, x.dtype), np.empty(size, x.dtype)
     rows_of_y = y.reshape(rows.shape)
-    for block in steps(size, BLOCK // count):
-        written = means[block], factors[block], rows_of_y[block]
-        if not _standardize(rows[block], *written, share, scale, offset, eps):
-            return NotImplemented
+    if size * count <= BLOCK:
+        finite = _standardize(rows, means, factors, rows_of_y, share, scale, offset, least)
+    else:
+        finite = all(
+            _standardize(rows[block], means[block], factors[block], rows_of_y[block], share, scale, offset, least)
+            for block in steps(size, BLOCK // count)
+        )
+    if not finite:
+        return NotImplemented
 
     def pull(g: Any, wanted: Any) -> Any:
         of_x, *of_parameters = _cotangents(g[0].reshape(rows.shape), rows, means, factors, share, scale)
+        lengths = lengths_of(normalized_shape)
         return of_x.reshape(x.shape), *(part.reshape(lengths) for part in of_parameters)
 
     return y, pull
 
 
-def _standardize(rows: Any, mean: Any, factor: Any, part: Any, share: Any, scale: Any, offset: Any, eps: float) -> bool:
+def _standardize(rows: Any, mean: Any, factor: Any, part: Any, share: Any, scale: Any, offset: Any, eps: Any) -> bool:
     """Write standardized rows, and their means and factors; return whether their variances are finite.
 
-    For small arrays the calls are what takes time: a method takes less than NumPy's function, and finding the place of
-    the least number less than reducing to it.
+    For small arrays the calls are what takes time: a method takes less than NumPy's function, finding the place of
+    the least number less than reducing to it, and what broadcasts more than twice what does not.
 
     Parameters
     ----------
@@ -62,31 +64,50 @@ def _standardize(rows: Any, mean: Any, factor: Any, part: Any, share: Any, scale
     part : array of the shape of the rows, written to
     share : one divided by n, for each element of a row
     scale, offset : arrays of shape (n,), None for none
-    eps : added to variances
+    eps : added to variances, array of shape ()
     """
     rows.dot(share, out=mean)
     np.subtract(rows, mean[:, None], out=part)
-    variance = np.vecdot(part, part, out=factor)
-    variance *= share[0]
+    squares = np.multiply(part, part)
+    variance = squares.dot(share, out=factor)
     if not isfinite(variance[variance.argmax()]):
         return False
-    room = FAR * variance
-    room -= mean * mean
-    if not room[room.argmin()] >= 0:
+    if _are_far(mean, variance):
         # Of numbers far from 0 the mean is not precise, that of what it was subtracted from is.
         rest = part.dot(share)
         mean += rest
         part -= rest[:, None]
-        np.vecdot(part, part, out=variance)
-        variance *= share[0]
+        np.multiply(part, part, out=squares).dot(share, out=variance)
     variance += eps
     np.sqrt(variance, out=variance)
-    part *= np.reciprocal(variance, out=variance)[:, None]
-    if scale is not None:
+    columns = np.reciprocal(variance, out=variance)[:, None]
+    if scale is None:
+        part *= columns
+    elif part.size <= SMALL:
+        part *= np.dot(columns, scale[None], out=squares)
+    else:
+        part *= columns
         part *= scale
     if offset is not None:
         part += offset
     return True
+
+
+def _are_far(mean: Any, variance: Any) -> bool:
+    """Return whether the square of a mean is more than `FAR` times its variance."""
+    distance = np.abs(mean)
+    largest = float(distance[distance.argmax()])
+    if largest * largest <= FAR * float(variance[variance.argmin()]):
+        return False
+    room = FAR * variance
+    room -= mean * mean
+    return not room[room.argmin()] >= 0
+
+
+@lru_cache(maxsize=64)
+def _number(value: float, dtype: Any) -> Any:
+    """Return a number as an array of shape (), which takes less to compute with; it is not to be changed."""
+    return np.array(value, dtype)
 
 
 @lru_cache(maxsize=64)
@@ -101,13 +122,35 @@ def _row(parameter: Any) -> Any:
     return parameter.reshape(-1)
 
 
-def _fits(x: Any, lengths: Any, parameters: Sequence[Any]) -> bool:
-    """Return whether the loops are for a call; what is wrong with one is for the body to say."""
-    if not isinstance(lengths, (tuple, list)) or type(x) is not np.ndarray or x.dtype not in DTYPES:
-        return False
-    lengths = tuple(lengths)
-    alike = all(type(p) is np.ndarray and p.dtype == x.dtype and p.shape == lengths for p in parameters)
-    return alike and bool(lengths) and x.size > 0 and x.shape[-len(lengths) :] == lengths
+def rows_at_end(x: Any, normalized_shape: Any, weight: Any, bias: Any) -> Any:
+    """Return an array as rows of the last axes, of shape (m, n); None for calls of which the body says what is wrong.
+
+    Parameters
+    ----------
+    x, normalized_shape, weight, bias : as `layer_norm` takes them
+    """
+    lengths = lengths_of(normalized_shape)
+    if type(lengths) is not tuple or type(x) is not np.ndarray or x.dtype not in DTYPES:
+        return None
+    if not lengths or not x.size or x.shape[-len(lengths) :] != lengths:
+        return None
+    for parameter in (weight, bias):
+        if parameter is None:
+            continue
+        if type(parameter) is not np.ndarray or parameter.dtype != x.dtype or parameter.shape != lengths:
+            return None
+    if x.ndim == 2 and len(lengths) == 1:
+        return x
+    return x.reshape(-1, prod(lengths))
+
+
+def lengths_of(normalized_shape: Any) -> Any:
+    """Return the lengths of the last axes that `layer_norm` takes, as a tuple where they are ints or a list."""
+    if type(normalized_shape) is int:
+        return (normalized_shape,)
+    if type(normalized_shape) is list:
+        return tuple(normalized_shape)
+    return normalized_shape
 
 
 def _cotangents(g: Any, rows: Any, means: Any, factors: Any, share: Any, scale: Any) -> tuple[Any, Any, Any]:
@@ -120,9 +163,10 @@ def _cotangents(g: Any, rows: Any, means: Any, factors: Any, share: Any, scale: 
     share : one divided by the length of a row, for each element of one
     scale : the weights, None for none
     """
+    shares = share
     if scale is not None:
-        share = share * scale
-    count = rows.shape[1]
+        shares = share * scale
+    count, far = rows.shape[1], _are_far(means, np.reciprocal(factors * factors))
     of_rows, of_scale, of_offset = np.empty(rows.shape, rows.dtype), *np.zeros((2, count), rows.dtype)
     scratch = np.empty((2, min(len(rows), max(BLOCK // count, 1)), count), rows.dtype)
     for block in steps(len(rows), BLOCK // count):
@@ -130,13 +174,15 @@ def _cotangents(g: Any, rows: Any, means: Any, factors: Any, share: Any, scale: 
         normal, products = scratch[:, : len(part)]
         ones, factor = np.ones(len(part), rows.dtype), factors[block][:, None]
         np.subtract(rows[block], means[block][:, None], out=normal)
+        if far:
+            normal -= normal.dot(share)[:, None]
         normal *= factor
         np.multiply(part, normal, out=products)
         of_scale += np.dot(ones, products)
         of_offset += np.dot(ones, part)
         # The means of the cotangents, and of their products with standardized elements.
-        normal *= np.dot(products, share)[:, None]
-        normal += np.dot(part, share)[:, None]
+        normal *= np.dot(products, shares)[:, None]
+        normal += np.dot(part, shares)[:, None]
         if scale is None:
             np.subtract(part, normal, out=of_part)
         else:

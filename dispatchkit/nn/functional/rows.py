@@ -19,7 +19,9 @@ DTYPES = (np.dtype("float32"), np.dtype("float64"))
 FAR = 4
 
 
-def rows_of(axes: tuple[int, ...], x: Any, weight: Any, bias: Any, *others: Any) -> Rows | None:
+def rows_of(
+    axes: tuple[int, ...], x: Any, weight: Any, bias: Any, *others: Any, fewest: int | None = None
+) -> Rows | None:
     """Return how an array is rows, None where it is small, or none that this module takes.
 
     Parameters
@@ -28,8 +30,11 @@ def rows_of(axes: tuple[int, ...], x: Any, weight: Any, bias: Any, *others: Any)
     x : array of shape (...)
     weight, bias : arrays that broadcast with `x`, with a number for each row or for each column; none if None
     others : arrays that have to have its dtype
+    fewest : elements from which on the caller takes less time than the formula; `FEWEST` if None
     """
-    if type(x) is not np.ndarray or x.dtype not in DTYPES or x.size < FEWEST:
+    if fewest is None:
+        fewest = FEWEST
+    if type(x) is not np.ndarray or x.dtype not in DTYPES or x.size < fewest:
         return None
     parameters = [p for p in (weight, bias) if p is not None]
     if any(p.dtype != x.dtype for p in (*parameters, *others)):

@@ -166,10 +166,19 @@ def silu(xp: Any, x: Tensor, /) -> Tensor:
     >>> dk.nn.functional.silu(dk.asarray([-1.0, 0.0, 2.0]))
     tensor([-0.2689,  0.0000,  1.7616])
     """
+    return _silu(xp, x)
+
+
+def _silu(xp: Any, x: Any) -> Any:
     x = real_floats(xp, silu, x)
-    if smooth_numpy.is_single(x):
-        return smooth_numpy.silu(x)
     return x * called(xp, sigmoid, x)
+
+
+@silu.def_kernel("numpy")
+def silu_numpy(x, /):
+    if not smooth_numpy.is_single(x):
+        return _silu(numpy_namespace, x)
+    return smooth_numpy.silu(x)
 
 
 @silu.def_partial

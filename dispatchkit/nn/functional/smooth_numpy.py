@@ -44,7 +44,10 @@ CUBIC = 0.044715
 
 def is_single(*arrays: Any) -> bool:
     """Return whether the functions of this module take the arrays."""
-    return all(type(x) is np.ndarray and x.dtype is SINGLE for x in arrays)
+    for x in arrays:  # noqa: SIM110  # a generator takes longer than the loop
+        if type(x) is not np.ndarray or x.dtype is not SINGLE:
+            return False
+    return True
 
 
 def _powers(slope: float, coefficients: list[float]) -> tuple[Any, list[Any]]:
@@ -249,8 +252,14 @@ def gelu_by_tanh(x: Any, most: float) -> tuple[Any, Callable[..., Any]]:
     return y, pull
 
 
+@np.errstate(over="ignore", under="ignore")
 def silu(x: Any) -> Any:
     """Return ``x / (1 + exp(-x))``."""
+    if x.size <= BLOCK:
+        y = np.negative(x, out=np.empty(x.shape, SINGLE))
+        np.exp(y, out=y)
+        y += ONE
+        return np.divide(x, y, out=y)
 
     def compute(x: Any, y: Any, *_: Any) -> None:
         np.negative(x, out=y)

@@ -148,6 +148,19 @@ class StructuredTensor(ArrayMethods):
         """
         return decline(f"{type(self).__name__} computes no single elements")
 
+    def line_at(self, index: int, axis: int) -> Any:
+        """Return the row at an index, or the column where `axis` is -1, of shape (..., N).
+
+        Parameters
+        ----------
+        index : from 0 on
+        axis : that is indexed, -2 or -1
+        """
+        one, others = ops.asarray([index]), ops.arange(self.shape[-1 if axis == -2 else -2])
+        if axis == -2:
+            return self.elements_at(ops.broadcast_to(one, others.shape), others)
+        return self.elements_at(others, ops.broadcast_to(one, others.shape))
+
     def times(self, columns: Tensor) -> Any:
         """Return the product with a tensor of shape (..., N, K).
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 import math
 import operator
+from bisect import bisect_right
 from collections.abc import Callable, Iterable, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Any
@@ -267,6 +268,26 @@ class BlockDiagonalTensor(StructuredTensor):
                 place = [ops.where(inside, part, 0) for part in index]
                 elements = ops.where(inside, ops.moveaxis(blocks, 0, -3)[(..., *place)], elements)
         return ops.broadcast_to(elements, (*self.shape[:-2], *np.broadcast_shapes(rows.shape, columns.shape)))
+
+    def line_at(self, index: int, axis: int) -> Tensor:
+        """Return the row or column at an index: that of one block, with zeros around it."""
+        place = bisect_right(list(itertools.accumulate(self.sizes)), index)
+        start = sum(self.sizes[:place])
+        whole = self._whole()
+        if whole is not None:
+            block = whole[..., place, :, :]
+        else:
+            block = self.blocks[place]
+        if axis == -1:
+            line = block[..., :, index - start]
+        else:
+            line = block[..., index - start, :]
+        line = ops.astype(line, self.dtype, copy=False)
+        *batch, length, _ = self.shape
+        zeros = ops.zeros((*batch, length), dtype=line.dtype, device=line.device)
+        inside = ops.broadcast_to(line, (*batch, line.shape[-1]))
+        end = start + line.shape[-1]
+        return ops.concat([zeros[..., :start], inside, zeros[..., end:]], axis=-1)
 
     def times(self, columns: Tensor) -> Any:
         """Return the product with a tensor, block by block."""

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from dispatchkit import linalg, ops
-from dispatchkit.declare.wrapping import holds
+from dispatchkit.declare.wrapping import holds, wrap_array
 from dispatchkit.protocol.instance import tensor_protocol
 from dispatchkit.protocol.steps import decline
 from dispatchkit.tensor import Tensor
@@ -242,12 +242,18 @@ def diagonal_of_diagonal(x: DiagonalTensor, /, *, offset: int = 0) -> Tensor:
 def trace_diagonal(x: DiagonalTensor, /, *, offset: int = 0, dtype: Any = None) -> Any:
     if offset:
         return decline("off the main diagonal there are zeros")
+    values = array_of(x.values)
+    if values is not None and values.ndim == 1 and values.dtype.char in "fdFD" and dtype is None:
+        return wrap_array(Tensor, np.asarray(np.add.reduce(values)))
     return ops.sum(x.values, axis=-1, dtype=dtype)
 
 
 @implements(linalg.inv)
 def inv_diagonal(x: DiagonalTensor, /) -> DiagonalTensor:
     require_regular("inv", x, x.values)
+    values = array_of(x.values)
+    if values is not None and values.dtype.char in "fd" and values.size < FEW:  # else it takes more than to divide
+        return _diagonal(wrap_array(Tensor, np.reciprocal(values)))
     return DiagonalTensor(1 / x.values)
 
 

@@ -217,6 +217,10 @@ def getitem_structured(x: StructuredTensor, key: Any, /) -> Any:
     if x is NotImplemented or matrix == [slice(None), slice(None)]:
         return x
     row, column = (range(length)[i] for i, length in zip(matrix, x.shape[-2:], strict=True))
+    if isinstance(row, int) and column == range(x.shape[-1]):
+        return x.line_at(row, -2)
+    if isinstance(column, int) and row == range(x.shape[-2]):
+        return x.line_at(column, -1)
     if isinstance(row, int) or isinstance(column, int):
         places = (ops.asarray(np.asarray(i, dtype=np.int64)) for i in (row, column))
         return x.elements_at(*ops.broadcast_arrays(*places))

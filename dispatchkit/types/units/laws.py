@@ -436,6 +436,8 @@ BY_NAME = {name: law for law, names in LAWS.items() for name in names.split()}
 BY_ARGUMENTS = frozenset(
     (exponentiation, product_of_all, determinant, matrix_power, average, norm, interpolation, padding)
 )
+# Of these, laws that read nothing else but the last argument, where that is a number.
+BY_LAST_NUMBER = frozenset((exponentiation,))
 
 # Operations that write `value` among the elements of `x`, whose dtype stays.
 ASSIGNING = frozenset(("setitem", "index_put"))

@@ -28,9 +28,11 @@ from dispatchkit.types.exchange.reading import as_array
 from dispatchkit.types.exchange.tables import read_pandas
 from dispatchkit.types.levels import MOVING, Wrapper, arguments, is_simple_key, level, map_results, meets_another_type
 from dispatchkit.types.plotting import Drawn
+from dispatchkit.types.units.conversion import convert_numbers
 from dispatchkit.types.units.laws import (
     ASSIGNING,
     BY_ARGUMENTS,
+    BY_LAST_NUMBER,
     IN_ONE_UNIT,
     KEPT,
     START_OF_SUM,
@@ -338,7 +340,7 @@ def _without_unit(x: QuantityTensor, unit: Unit) -> Any:
     raise UnitError(f"QuantityTensor: the array is in '{x.unit}' already; {advice}")
 
 
-SIMPLE = frozenset((QuantityTensor, Tensor, int, float))
+SIMPLE, NUMBERS = frozenset((QuantityTensor, Tensor, int, float)), (int, float)
 
 
 @tensor_protocol.implements(kinds.all, QuantityTensor)
@@ -350,12 +352,19 @@ def compute_on_quantities(op: Any, /, *args: Any, **kwargs: Any) -> Any:
     if not kwargs and all(type(value) in SIMPLE for value in args):
         key = (op, *[id(value.unit) if type(value) is QuantityTensor else None for value in args])
         plan = _plans.get(key)
+        if type(plan) is dict:
+            plan = plan.get(args[-1]) if type(args[-1]) in NUMBERS else None
         if plan is not None:
             steps, unit = plan
             result = op(*[_by_step(value, step) for value, step in zip(args, steps, strict=True)])
             if unit is None:
                 return result
             return _with_units(result, unit)
+    return _compute_by_units(op, args, kwargs)
+
+
+def _compute_by_units(op: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    """Return the result of a call of which no plan is kept."""
     law = law_of(op)
     if law is None:
         return decline(f"there is no law of units for {op.__name__}")
@@ -423,10 +432,23 @@ def _compute_by_law(op: Any, law: Law, units: Any, adopted: Unit, args: tuple[An
         if name == "constant_values":
             _check_whole(op.__name__, name, options[name], args[0])
     result = op(*opened, **options)
-    by_units = law not in BY_ARGUMENTS and not assigning and not kwargs and adopted is ONE
-    if by_units and len(steps) == len(args) and all(type(v) in SIMPLE for v in args):
-        _plans[op, *[id(v.unit) if type(v) is QuantityTensor else None for v in args]] = tuple(steps), unit
+    if not assigning and not kwargs and adopted is ONE and len(steps) == len(args):
+        _remember(op, law, args, (tuple(steps), unit))
     return _with_units(result, unit)
+
+
+def _remember(op: Any, law: Law, args: tuple[Any, ...], plan: tuple[tuple[Any, ...], Any]) -> None:
+    """Keep the plan of a call of arrays and numbers, which the units decide alone, or with the last argument."""
+    if not all(type(value) in SIMPLE for value in args):
+        return
+    key = (op, *[id(value.unit) if type(value) is QuantityTensor else None for value in args])
+    if law not in BY_ARGUMENTS:
+        _plans[key] = plan
+    elif law in BY_LAST_NUMBER and type(args[-1]) in NUMBERS:
+        plans = _plans.setdefault(key, {})
+        if len(plans) == MOST_NUMBERS:
+            plans.clear()
+        plans[args[-1]] = plan
 
 
 def _number_in(name: str, parameter: str, value: Any, target: Unit) -> Any:
@@ -484,8 +506,10 @@ def _unit_of(value: Any, adopted: Unit) -> Unit:
     return ONE
 
 
-# Of calls whose arguments are arrays and numbers alone: how each is converted, and the unit of the result.
-_plans: dict[Any, tuple[tuple[Any, ...], Any]] = {}
+# Of calls whose arguments are arrays and numbers alone: how each is converted, and the unit of the result; by the last
+# number where that decides, too, such as an exponent, of which so many are kept.
+_plans: dict[Any, Any] = {}
+MOST_NUMBERS = 100
 
 
 def _conversion(name: str, unit: Unit, target: Unit) -> Rescaling | None:
@@ -514,31 +538,7 @@ def _by_step(value: Any, step: Rescaling | None) -> Any:
             _watch(value)
     if step is None:
         return value
-    return _rescale(value, step)
-
-
-def _rescale(value: Any, step: Rescaling) -> Any:
-    """Return numbers in another unit, by the exact numerator and denominator where the dtype holds all products."""
-    factor, divisor, before, after = step
-    dtype = getattr(value, "dtype", None)
-    if dtype == HALF:  # whose range ends at 65504
-        return ops.astype(_rescale(ops.astype(value, np.float32), step), HALF)
-    if before:
-        value = value + before
-    if factor != 1 and divisor != 1 and factor > LARGEST_FACTOR.get(dtype, math.inf):
-        factor, divisor = factor / divisor, 1.0
-    if factor != 1:
-        value = value * factor
-    if divisor != 1:
-        value = value / divisor
-    if after:
-        return value + after
-    return value
-
-
-HALF = np.dtype(np.float16)
-# By dtype: how large whole numbers are of which products are finite.
-LARGEST_FACTOR: dict[Any, float] = dict.fromkeys((np.dtype("f4"), np.dtype("c8")), 2.0**12)
+    return convert_numbers(value, step)
 
 
 def _assignable(name: str, value: QuantityTensor, target: Unit, dtype: Any, step: Rescaling | None) -> Any:

@@ -139,10 +139,25 @@ def compiled(name: str) -> int:
 
         return call
 
+    def noted_flow(flow: Callable[..., Any]) -> Callable[..., Any]:
+        @wraps(flow)
+        def call(*args: Any, **kwargs: Any) -> Any:
+            answer = flow(*args, **kwargs)
+            if answer is NotImplemented:
+                return answer
+            taken.append(flow)
+            return answer[0], noted(answer[1])
+
+        return call
+
     entries = [entry for entry in dk.tensor_protocol.operations.values() if isinstance(entry, DeclaredOperation)]
     kernels = {entry: kernel for entry in entries if (kernel := entry.implementation.kernels.get("numba"))}
     try:
         for entry, kernel in kernels.items():
+            if kernel.flow is not None:
+                flow = noted_flow(kernel.flow)
+                define_kernel(entry, "numba", noted(kernel.forward), flow=flow, reads=kernel.reads)
+                continue
             given = kernel.gradients
             of_each = isinstance(given, dict)
             rules = {argument: noted(rule) for argument, rule in given.items()} if of_each else noted(given)
@@ -151,7 +166,7 @@ def compiled(name: str) -> int:
         gradients(lambda *a: function(*a).astype("float32"), [x.astype("float32") for x in arrays])
     finally:
         for entry, kernel in kernels.items():
-            define_kernel(entry, "numba", kernel.forward, kernel.gradients, kernel.shapes)
+            define_kernel(entry, "numba", kernel.forward, kernel.gradients, kernel.shapes, kernel.flow, kernel.reads)
     return len(taken)
 
 
@@ -208,3 +223,33 @@ def test_several_threads_compute_at_once() -> None:
     with ThreadPoolExecutor(4) as pool:
         for y in pool.map(lambda _: function(*tensors).numpy(), range(20)):
             npt.assert_array_equal(y, wanted)
+
+
+@pytest.mark.usefixtures("numba")
+@pytest.mark.parametrize("shape", [(4, 4), (256, 64)])
+@pytest.mark.parametrize("name", ["layer_norm", "group_norm", "batch_norm"])
+@pytest.mark.parametrize("engine", ["numba", "numpy"])
+def test_rows_far_from_zero_keep_their_digits(name: str, shape: tuple[int, int], engine: Any) -> None:
+    dk.nn.set_engine(engine)
+    x, weight = (drawn(*shape) + 5000).astype("float32"), drawn(shape[-1], seed=1).astype("float32")
+    functions: dict[str, Callable[..., Any]] = {
+        "layer_norm": lambda x, weight: F.layer_norm(x, shape[-1], weight, weight),
+        "group_norm": lambda x, weight: F.group_norm(x, 1, weight, weight),
+        "batch_norm": lambda x, weight: F.batch_norm(x, None, None, weight, weight, training=True),
+    }
+    value, slopes = gradients(functions[name], [x, weight])
+    wanted, others = gradients(functions[name], [x.astype("float64"), weight.astype("float64")])
+    for one, other in zip([value, *slopes], [wanted, *others], strict=True):
+        npt.assert_allclose(one, other, atol=4e-6 * np.abs(other).max())
+
+
+@pytest.mark.usefixtures("numba")
+@pytest.mark.parametrize("name", ["gelu", "layer_norm", "batch_norm", "softmax"])
+def test_a_cotangent_that_is_one_number_broadcast_is_computed_by_the_loop_of_full_arrays(name: str) -> None:
+    function, arrays = CALLS[name][0], [x.astype("float32") for x in CALLS[name][1]]
+    leaves = [dk.asarray(x).requires_grad_() for x in arrays]
+    y = function(*leaves)
+    full = dk.autograd.grad(y, leaves, dk.ones(y.shape, dtype=y.dtype), retain_graph=True)
+    one = dk.broadcast_to(dk.ones((), dtype=y.dtype), y.shape)
+    for found, wanted in zip(dk.autograd.grad(y, leaves, one), full, strict=True):
+        npt.assert_array_equal(found.numpy(), wanted.numpy())

@@ -261,7 +261,6 @@ def test_rows_far_from_0_keep_their_digits(dtype: str) -> None:
 
 @pytest.mark.parametrize("row", [0, 1, 2])
 def test_one_row_far_from_0_keeps_its_digits_and_leaves_the_others(row: int) -> None:
-    dk.nn.set_engine("numpy")  # compiled loops do not keep them
     x = drawn(3, 64)
     x[row] += 5000
     moved = x.astype("float32")

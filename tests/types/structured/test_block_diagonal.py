@@ -91,3 +91,27 @@ def test_blocks_of_one_shape_are_computed_at_once(name: str) -> None:
         counts.append(len(calls.calls))
     assert counts[0] == counts[1]
     same(CALLS[name](m, v), CALLS[name](m.to_dense(), v))
+
+
+@pytest.mark.parametrize("make", [lambda: BlockDiagonalTensor(list(np.arange(18.0).reshape(2, 3, 3))), blocks])
+def test_a_row_or_column_is_that_of_one_block_with_zeros_around_it(make: Callable[[], Any]) -> None:
+    x = make()
+    dense = x.to_dense()
+    for i in range(x.shape[-1]):
+        same(x[i], dense[i])
+        same(x[:, i - x.shape[-1]], dense[:, i])
+
+
+def test_a_row_of_a_batch_broadcasts_and_is_differentiable() -> None:
+    first = dk.tensor(np.arange(8.0).reshape(2, 2, 2), requires_grad=True)
+    x = BlockDiagonalTensor([first, dk.asarray([[5.0]])])
+    assert x[:, 2].tolist() == [[0.0, 0.0, 5.0], [0.0, 0.0, 5.0]]
+    x[..., 1].sum().backward()
+    assert first.grad is not None
+    assert first.grad.tolist() == [[[0.0, 1.0], [0.0, 1.0]]] * 2
+
+
+def test_a_row_reads_no_other_block() -> None:
+    x = BlockDiagonalTensor(list(np.arange(18.0).reshape(2, 3, 3)))
+    x.elements_at = None  # type: ignore[assignment, method-assign]
+    assert x[4].tolist() == [0.0, 0.0, 0.0, 12.0, 13.0, 14.0]

@@ -163,3 +163,27 @@ def test_vectors_have_derivatives_as_columns_have(a: StructuredTensor) -> None:
         return dk.sum((a @ x[:, None]) ** 2) + dk.sum(dk.linalg.solve(a, x[:, None])) + dk.sum(x[None, :] @ a)
 
     npt.assert_array_equal(dk.func.grad(loss)(x).numpy(), dk.func.grad(of_columns)(x).numpy())
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64", "complex128", "int64", "float16"])
+def test_trace_and_inverse_of_a_diagonal_have_the_dtype_of_the_operations(dtype: str) -> None:
+    values = np.asarray([1, 2, 4], dtype)
+    diagonal = DiagonalTensor(values)
+    trace, inverse = dk.linalg.trace(diagonal), dk.linalg.inv(diagonal)
+    wanted, quotient = dk.sum(dk.asarray(values)), 1 / dk.asarray(values)
+    assert (trace.item(), trace.dtype, trace.shape) == (7, wanted.dtype, ())
+    assert (inverse.values.tolist(), inverse.dtype) == ([1, 0.5, 0.25], quotient.dtype)
+
+
+@pytest.mark.parametrize(("function", "most"), [(dk.linalg.trace, 30), (dk.linalg.inv, 40)])
+def test_trace_and_inverse_of_a_diagonal_take_few_steps(function: Callable[..., Any], most: int) -> None:
+    diagonal = DiagonalTensor(np.arange(1.0, 101.0))
+    function(diagonal)
+    assert steps_of(lambda: function(diagonal)) <= most
+
+
+def test_trace_and_inverse_of_a_diagonal_are_differentiable() -> None:
+    leaf = dk.tensor(np.asarray([1.0, 2.0]), requires_grad=True)
+    (dk.linalg.trace(DiagonalTensor(leaf)) + dk.linalg.inv(DiagonalTensor(leaf)).values.sum()).backward()
+    assert leaf.grad is not None
+    assert leaf.grad.tolist() == [0.0, 0.75]

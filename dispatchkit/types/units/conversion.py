@@ -1,0 +1,34 @@
+"""Numbers in one unit become numbers in another."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+
+from dispatchkit import ops
+from dispatchkit.types.units.unit import Rescaling
+
+HALF = np.dtype(np.float16)
+# By dtype: how large whole numbers are of which products are finite.
+LARGEST_FACTOR: dict[Any, float] = dict.fromkeys((np.dtype("f4"), np.dtype("c8")), 2.0**12)
+
+
+def convert_numbers(value: Any, step: Rescaling) -> Any:
+    """Return numbers in another unit, by the exact numerator and denominator where the dtype holds all products."""
+    factor, divisor, before, after = step
+    dtype = getattr(value, "dtype", None)
+    if dtype == HALF:  # whose range ends at 65504
+        return ops.astype(convert_numbers(ops.astype(value, np.float32), step), HALF)
+    if before:
+        value = value + before
+    if factor != 1 and divisor != 1 and factor > LARGEST_FACTOR.get(dtype, math.inf):
+        factor, divisor = factor / divisor, 1.0
+    if factor != 1:
+        value = value * factor
+    if divisor != 1:
+        value = value / divisor
+    if after:
+        return value + after
+    return value
