@@ -28,7 +28,7 @@ class Memory:
     outside : whether the family are views of a tensor in the graph that were made while recording was off
     source : what the views that are behind are taken from, None before the first change
     views : the other tensors of the family, made by view operations from one another
-    watchers : a weak set of those told before a change, of a memory that counts its own; None where there are none
+    watchers : a weak set of those that are called before a change, of a memory that counts its own; None where none is
     """
 
     __slots__ = ("_first", "_version", "behind", "changes", "full", "offset", "outside", "source", "views", "watchers")

@@ -87,8 +87,8 @@ FAULTS = {
     "V": Outcome("wrong value", "a result other than that of the dense computation", fault=True),
 }
 
-_LINES = read_text("dispatchkit.report", "colours.csv").splitlines()
-HUES = {name: Colours(*values) for name, *values in (line.split(",") for line in _LINES)}
+_ROWS = [line.split(",") for line in read_text("dispatchkit.report", "colours.csv").splitlines()]
+HUES = {name: Colours(*values) for name, *values in _ROWS}
 
 _fallbacks = {name: one.outcome for name, one in FallbackStrategy.named.items() if hasattr(one, "outcome")}
 DECOMPOSE, DENSE, EACH_FIELD = (_fallbacks[name] for name in ("decompose", "dense", "each_field"))
