@@ -53,7 +53,8 @@ def jacrev(
     func: Call, argnums: Any = 0, has_aux: bool = False, *, chunk_size: Any = None, _preallocate_and_copy: bool = False
 ) -> Call:
     # The last argument says where PyTorch puts the rows meanwhile.
-    return spelling_calls(transforms.jacrev)(func, argnums, has_aux, chunk_size=chunk_size)
+    jacobian: Call = spelling_calls(transforms.jacrev)(func, argnums, has_aux, chunk_size=chunk_size)
+    return jacobian
 
 
 def grad_and_value(func: Call, argnums: Any = 0, has_aux: bool = False) -> Call:

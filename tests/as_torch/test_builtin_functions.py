@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib.util
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -84,6 +85,10 @@ def loop(lib: Any) -> Any:
     return lib.cond(lib.tensor(True), lambda x: x + 1, lambda x: x - 1, (tensor(lib, X),))
 
 
+def pooled_with_indices(name: str, axes: int, lib: Any) -> Any:
+    return getattr(lib.nn.functional, name)(signal(lib, 1, 2, *(5,) * axes), 2)
+
+
 OTHERS: dict[str, Program] = {
     "adaptive_max_pool1d": lambda lib: lib.adaptive_max_pool1d(signal(lib, 1, 2, 7), 3),
     "affine_grid_generator": lambda lib: lib.affine_grid_generator(tensor(lib, [X]), [1, 1, 2, 3], False),
@@ -113,9 +118,7 @@ OTHERS: dict[str, Program] = {
     "split_copy": lambda lib: lib.split_copy(tensor(lib, X), 2, 1),
     "view_as_complex_copy": lambda lib: lib.view_as_real_copy(lib.view_as_complex_copy(signal(lib, 3, 2))),
     **{
-        f"{kind}max_pool{axes}d": lambda lib, axes=axes, kind=kind: getattr(
-            lib.nn.functional, f"{kind}max_pool{axes}d_with_indices"
-        )(signal(lib, 1, 2, *(5,) * axes), 2)
+        f"{kind}max_pool{axes}d": partial(pooled_with_indices, f"{kind}max_pool{axes}d_with_indices", axes)
         for kind in ("", "adaptive_")
         for axes in (1, 2, 3)
     },
@@ -163,10 +166,10 @@ def test_a_number_that_stands_for_no_reduction_is_refused() -> None:
 )
 def test_cells_are_those_of_layers(name: str, layer: str) -> None:
     options = {"nonlinearity": "relu"} if name == "rnn_relu_cell" else {}
-    layer = getattr(spelled.nn, layer)(2, 3, **options)
+    module: Any = getattr(spelled.nn, layer)(2, 3, **options)
     x, h = spelled.ones(1, 2), spelled.zeros(1, 3)
     kept = (h, h) if name == "lstm_cell" else h
-    found, wanted = (arrays(y) for y in (getattr(spelled, name)(x, kept, *layer.parameters()), layer(x, kept)))  # type: ignore[operator]  # a layer
+    found, wanted = (arrays(y) for y in (getattr(spelled, name)(x, kept, *module.parameters()), module(x, kept)))
     for one, other in zip(found, wanted, strict=True):
         np.testing.assert_allclose(one, other, rtol=1e-6)
 

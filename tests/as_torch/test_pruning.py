@@ -42,13 +42,14 @@ def by_a_mask(lib: Any, prune: Any) -> Any:
 
 def one_after_the_other(lib: Any, prune: Any) -> Any:
     module, results = layer(lib), []
-    for step in (
+    steps: tuple[Callable[[], Any], ...] = (
         lambda: prune.l1_unstructured(module, "weight", 0.3),
         lambda: prune.ln_structured(module, "weight", 1, n=2, dim=0),
         lambda: prune.ln_structured(module, "weight", 0.25, n=1, dim=1),
         lambda: prune.custom_from_mask(module, "weight", 1 - lib.eye(4)[:3]),
         lambda: prune.l1_unstructured(module, "weight", 1),
-    ):
+    )
+    for step in steps:
         step()
         results.append(module.weight)
     module(lib.ones(1, 4, dtype=lib.float64)).sum().backward()

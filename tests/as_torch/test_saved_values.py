@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import pytest
@@ -79,7 +80,11 @@ def test_what_hooks_of_saved_values_refuse() -> None:
     z = x * x
     assert isinstance(z.grad_fn._raw_saved_self, torch.autograd.SavedTensor)
     z.backward()
-    for access in (lambda: z.grad_fn._saved_self, lambda: z.grad_fn._raw_saved_self.register_hooks(None, None)):
+    accesses: tuple[Callable[[], Any], ...] = (
+        lambda: z.grad_fn._saved_self,
+        lambda: z.grad_fn._raw_saved_self.register_hooks(None, None),
+    )
+    for access in accesses:
         with pytest.raises(dk.AutogradError, match="after they have already been freed"):
             access()
 

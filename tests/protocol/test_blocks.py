@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 import dispatchkit as dk
-from dispatchkit.autograd.graph import _refusal
+from dispatchkit.autograd.saved_values import _refusal
 from dispatchkit.protocol.modes import current
 from tests.programs.faults.injection import Injection
 from tests.programs.faults.scenarios import CONTEXTS, MODES, SETTINGS, Context, Passing

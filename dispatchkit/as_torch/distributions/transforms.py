@@ -469,7 +469,7 @@ class LowerCholeskyTransform(Transform):
     """Lower triangles of matrices, with exponentials of their diagonals."""
 
     domain = constraints.independent(constraints.real, 2)
-    codomain = constraints.lower_cholesky
+    codomain: Any = constraints.lower_cholesky
     event_dim = 2
 
     @override

@@ -244,8 +244,8 @@ def _enter_machine() -> None:
     extend_module("cuda", of_cuda)
     extend_module("backends.cudnn", {"benchmark": False, "deterministic": False, "enabled": False})
     scripts = ("script", "ignore", "unused", "export", "script_if_tracing")
-    asked = dict.fromkeys(("is_scripting", "is_tracing"), machine.no)
-    enter_module("jit", {**dict.fromkeys(scripts, machine.as_it_is), **asked, "Final": Final, "annotate": _annotate})
+    traced = dict.fromkeys(("is_scripting", "is_tracing"), machine.no)
+    enter_module("jit", {**dict.fromkeys(scripts, machine.as_it_is), **traced, "Final": Final, "annotate": _annotate})
     extend_module("testing", {name: getattr(samples, name) for name in samples.__all__})
     extend_module("linalg", {"LinAlgError": np.linalg.LinAlgError})
     of_group = {"is_available": machine.no, "is_initialized": machine.no}

@@ -266,7 +266,7 @@ class _Keeping(BasePruningMethod):
 
 
 # A layer has this name, too.
-Identity = type("Identity", (_Keeping,), {"__doc__": _Keeping.__doc__})
+Identity: Any = type("Identity", (_Keeping,), {"__doc__": _Keeping.__doc__})
 
 
 class _OfAmount(BasePruningMethod):
@@ -284,17 +284,20 @@ class _OfAmount(BasePruningMethod):
     def __init__(self, amount: Any) -> None:
         if not isinstance(amount, Real):
             raise TypeError(f"Invalid type for amount: {amount}. Must be int or float.")
-        if amount < 0 or (not isinstance(amount, Integral) and amount > 1):
+        number: Any = amount
+        if number < 0 or (not isinstance(amount, Integral) and number > 1):
             raise ValueError(f"amount={amount} should either be a float in the range [0, 1] or a non-negative integer")
-        self.amount: Any = amount
+        self.amount = number
 
     def count(self, length: int) -> int:
         """Return how many of so many are left out."""
-        if not isinstance(self.amount, Integral):
-            return round(self.amount * length)
-        if self.amount > length:
-            raise ValueError(f"amount={self.amount} should be smaller than the number of parameters to prune={length}")
-        return int(self.amount)
+        amount = self.amount
+        if not isinstance(amount, Integral):
+            return round(float(amount) * length)
+        count = int(amount)
+        if count > length:
+            raise ValueError(f"amount={count} should be smaller than the number of parameters to prune={length}")
+        return count
 
 
 class _Unstructured(_OfAmount):

@@ -140,5 +140,5 @@ def assert_allclose(
         FutureWarning,
         stacklevel=2,
     )
-    options = {"rtol": rtol, "atol": atol, "equal_nan": equal_nan, "check_dtype": False, "check_device": True}
-    assert_close(actual, expected, **options, msg=msg or None)
+    options: dict[str, Any] = {"rtol": rtol, "atol": atol, "equal_nan": equal_nan, "check_dtype": False}
+    assert_close(actual, expected, **options, check_device=True, msg=msg or None)

@@ -214,7 +214,7 @@ def product_of_all(call: QuantityCall) -> Plan:
     """Give the unit to as many factors as one product has."""
     (unit,) = call.units["x"]
     shape, axis = call.args[0].shape, call.argument("axis")
-    axes: Iterable[int] = (axis,)
+    axes: Iterable[Any] = (axis,)
     if axis is None:
         axes = range(len(shape))
     elif isinstance(axis, tuple):
