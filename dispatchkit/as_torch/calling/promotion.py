@@ -58,6 +58,7 @@ WITH_AXES = {
     **dict.fromkeys(("column_stack", "hstack", "vstack", "row_stack", "dstack"), frozenset({"tensors"})),
     "addr": frozenset({"input"}),
     "nn.functional.gaussian_nll_loss": frozenset({"var"}),
+    "nn.functional.cosine_similarity": frozenset({"x1", "x2"}),
 }
 
 
