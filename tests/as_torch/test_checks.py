@@ -277,6 +277,7 @@ REFUSED: list[tuple[Callable[[], Any], type[Exception], str]] = [
     (lambda: F.margin_ranking_loss(ROW, ROW, ROW[None]), RuntimeError, "the same number of dimensions"),
     (lambda: F.cosine_embedding_loss(ROW, ROW, T([1.0])), RuntimeError, "1D target tensor expects 2D input tensors"),
     (lambda: F.group_norm(T([[1.0, 2.0]]), 2), ValueError, r"more than 1 value per channel .* input size \[1, 2\]"),
+    (lambda: torch.group_norm(T([[1.0]]), 1), ValueError, r"more than 1 value per channel when training"),
     (lambda: F.group_norm(T([[True]]), 1), ValueError, r"more than 1 value per channel when training"),
     (lambda: F.smooth_l1_loss(T([True]), ROW[:1], beta=0), RuntimeError, "'input' to have another dtype, but got Bool"),
     (lambda: F.smooth_l1_loss(T([1]), T([2]), beta=0), NotImplementedError, "not implemented for 'Long'"),

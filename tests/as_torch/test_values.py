@@ -62,7 +62,6 @@ def numbers(*elements: Any) -> Any:
         (lambda: F.cross_entropy(numbers(0, 0), torch.tensor([1])), math.log(2)),
         (lambda: torch.stack(torch.split(torch.arange(4), torch.tensor(2.5))), [[0, 1], [2, 3]]),
         (lambda: torch.stack(torch.arange(2).split(torch.tensor(True))), [[0], [1]]),
-        (lambda: torch.group_norm(numbers([-1, 2]), 2, numbers(1, 2), numbers(3, 4)), [[3, 4]]),
     ],
 )
 def test_values_are_pytorchs(call: Callable[[], Any], value: Any) -> None:
@@ -98,6 +97,26 @@ def test_covariances_of_integers_have_the_default_dtype(dtype: Any, weights: Any
     torch.set_default_dtype(dtype)
     try:
         assert torch.cov(torch.tensor([1, 2]), fweights=weights).dtype == dtype
+    finally:
+        torch.set_default_dtype(before)
+
+
+@pytest.mark.parametrize(
+    ("one", "other", "of_single", "of_double"),
+    [
+        (1.0, 0.0, "float32", "float64"),
+        (True, 0.5, "float32", "float64"),
+        (1, 2j, "complex64", "complex128"),
+        (1, 2, "int64", "int64"),
+    ],
+)
+def test_a_choice_between_numbers_has_the_default_dtype(one: Any, other: Any, of_single: str, of_double: str) -> None:
+    before = torch.get_default_dtype()
+    try:
+        for dtype, name in ((torch.float64, of_double), (torch.float32, of_single), (torch.float64, of_double)):
+            torch.set_default_dtype(dtype)
+            y = torch.where(torch.tensor([True, False]), one, other)
+            assert (y.dtype.name, y.tolist()) == (name, [one, other])
     finally:
         torch.set_default_dtype(before)
 

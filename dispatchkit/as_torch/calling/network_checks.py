@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
 from functools import cache
 from typing import Any
 
@@ -381,15 +380,11 @@ def elements_of_instances(given: Given) -> None:
         raise ValueError(f"Expected more than 1 spatial element when training, got input size {[*x.shape]}")
 
 
-def has_groups_of_one(shape: Sequence[int], groups: int) -> bool:
-    """Return whether there is one value per channel, as PyTorch counts: of all samples, for the channels of a group."""
-    return len(shape) > 1 and groups > 0 and shape[0] * shape[1] // groups * math.prod(shape[2:]) == 1
-
-
 @look_each_time_of(f"{F}group_norm")
 def elements_of_groups(given: Given) -> None:
     x, groups = given["input"], given["num_groups"]
-    if has_groups_of_one(x.shape, groups):
+    # As PyTorch counts them: samples times channels of a group, and what lies behind.
+    if x.ndim > 1 and groups > 0 and x.shape[0] * x.shape[1] // groups * math.prod(x.shape[2:]) == 1:
         raise ValueError(f"Expected more than 1 value per channel when training, got input size {[*x.shape]}")
 
 

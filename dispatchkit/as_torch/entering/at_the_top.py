@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Mapping
 from typing import Any
 
@@ -10,7 +9,6 @@ import numpy as np
 
 from dispatchkit.as_torch.attributes.shapes import Shape
 from dispatchkit.as_torch.calling.allowed import allowed_names
-from dispatchkit.as_torch.calling.network_checks import has_groups_of_one
 from dispatchkit.as_torch.spelling import FUNCTIONS, HOME, Tensor, spell
 from dispatchkit.backends.arrays import numpy_dtype
 from dispatchkit.declare.namespace import tensor_namespace as xp
@@ -22,7 +20,7 @@ NETWORKS = "nn.functional"
 # Functions of networks with the same arguments there.
 SAME = (
     *("bilinear", "celu", "channel_shuffle", "conv1d", "conv2d", "conv3d", "conv_transpose1d", "conv_transpose2d"),
-    *("conv_transpose3d", "cosine_similarity", "hardshrink", "layer_norm", "max_pool1d", "max_pool2d"),
+    *("conv_transpose3d", "cosine_similarity", "group_norm", "hardshrink", "layer_norm", "max_pool1d", "max_pool2d"),
     *("max_pool3d", "pairwise_distance", "pdist", "pixel_shuffle", "pixel_unshuffle", "prelu", "rms_norm", "rrelu"),
     *("selu", "threshold", "alpha_dropout", "avg_pool1d", "adaptive_avg_pool1d"),
 )
@@ -35,7 +33,7 @@ NO_FUNCTIONS = frozenset({"cpu", "eig", "layout"})
 def functions_at_the_top() -> dict[str, Call]:
     """Return functions of networks, by their names among all others."""
     functions = {name: FUNCTIONS[f"{NETWORKS}.{name}"] for name in SAME}
-    written = (batch_norm, broadcast_shapes, dropout, embedding, feature_dropout, frombuffer, group_norm)
+    written = (batch_norm, broadcast_shapes, dropout, embedding, feature_dropout, frombuffer)
     return {**functions, **{each.__name__: each for each in written}, **changing_functions("")}
 
 
@@ -132,17 +130,6 @@ def batch_norm(
     return FUNCTIONS["nn.functional.batch_norm"](
         input, running_mean, running_var, weight, bias, training, momentum, eps
     )
-
-
-def group_norm(
-    input: Any, num_groups: int, weight: Any = None, bias: Any = None, eps: float = 1e-5, cudnn_enabled: bool = True
-) -> Any:
-    """Normalize groups of channels: see `torch.nn.functional.group_norm`, which refuses one value per channel."""
-    if not has_groups_of_one(input.shape, num_groups):
-        return FUNCTIONS["nn.functional.group_norm"](input, num_groups, weight, bias, eps)
-    samples, channels, *rest = input.shape
-    sizes = (samples, channels, math.prod(rest))
-    return FUNCTIONS["native_group_norm"](input, weight, bias, *sizes, num_groups, eps)[0]
 
 
 def frombuffer(buffer: Any, *, dtype: Any, count: int = -1, offset: int = 0, requires_grad: bool = False) -> Any:
