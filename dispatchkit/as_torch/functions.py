@@ -18,6 +18,7 @@ import numpy as np
 
 from dispatchkit import nn
 from dispatchkit.as_torch.calling.checks import is_zero_somewhere
+from dispatchkit.as_torch.calling.promotion import NUMBERS, common_dtype
 from dispatchkit.as_torch.shared import (
     implicit_axis,
     in_dtype_of,
@@ -276,7 +277,10 @@ def positive(input):
 def where(condition, input=None, other=None):
     if input is None:
         return np.nonzero(np.atleast_1d(condition))
-    return xp.where(condition, input, other)
+    y = xp.where(condition, input, other)
+    if type(input) in NUMBERS and type(other) in NUMBERS:
+        return xp.astype(y, common_dtype((input, other)), copy=False)
+    return y
 
 
 def _softmax(name, /, input, dim=None, dtype=None, *, _stacklevel=3):

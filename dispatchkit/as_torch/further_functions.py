@@ -10,7 +10,7 @@ import numpy as np
 
 from dispatchkit.as_torch.calling.indices import index_like_pytorch
 from dispatchkit.as_torch.calling.promotion import common_dtype, in_common_dtype
-from dispatchkit.as_torch.shared import index_along, running, several, written_functions
+from dispatchkit.as_torch.shared import in_floats, index_along, running, several, written_functions
 from dispatchkit.as_torch.table import ALONE, TRANSLATIONS, is_array
 from dispatchkit.backends.arrays import numpy_dtype
 from dispatchkit.declare.namespace import tensor_namespace as xp
@@ -206,6 +206,7 @@ def cov(input, *, correction=1, fweights=None, aweights=None):
     x = input
     if aweights is not None and not xp.isdtype(input.dtype, ("real floating", "complex floating")):
         x = xp.astype(input, aweights.dtype)
+    x = in_floats(x)
     if not x.shape[-1:] or x.shape == (1,):
         fweights, aweights = (w if w is None else xp.reshape(w, (-1,)) for w in (fweights, aweights))
     return xp.cov(x, correction=correction, fweights=fweights, aweights=aweights)
@@ -320,7 +321,7 @@ def _quantile(leaves_nan, /, input, q, dim=None, keepdim=False, *, interpolation
     else:
         end = x.shape[-1] - 1
         ranks = xp.where(counts == x.shape[-1], xp.reshape(q, (-1,)) * end, xp.full_like(last, end))
-    y = _between_ranks(x, ranks.detach(), interpolation)
+    y = _between_ranks(x, ranks, interpolation)
     y = xp.moveaxis(y, -1, 0)
     if keepdim and dim is None:
         y = xp.reshape(y, (y.shape[0], *(1,) * input.ndim))

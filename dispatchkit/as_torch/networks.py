@@ -188,6 +188,12 @@ def l1_loss(input, target):
     return xp.abs(input - target)
 
 
+def _smooth_l1_loss(input, target, reduction="mean", beta=1.0):
+    if beta == 0:  # of any numbers, as they are
+        return TRANSLATIONS["nn.functional.l1_loss"](input, target, reduction=reduction)
+    return functional.smooth_l1_loss(input, target, reduction=reduction, beta=beta)
+
+
 def scaled_dot_product_attention(
     query, key, value, attn_mask=None, dropout_p=0.0, is_causal=False, *, scale=None, enable_gqa=False
 ):
@@ -584,6 +590,7 @@ for _name, _function in written_functions(globals()).items():
         TRANSLATIONS[f"nn.functional.{_name}"] = _reducing(_function)
     else:
         TRANSLATIONS[f"nn.functional.{_name}"] = _function
+TRANSLATIONS["nn.functional.smooth_l1_loss"] = _smooth_l1_loss
 # Operations, but for complex numbers.
 for _name in ("rms_norm", "silu", "softsign"):
     ALONE[f"nn.functional.{_name}"] = TRANSLATIONS.pop(f"nn.functional.{_name}")

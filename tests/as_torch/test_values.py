@@ -54,6 +54,14 @@ def numbers(*elements: Any) -> Any:
         (lambda: torch.istft(torch.arange(12.0).reshape(4, 3) * (1 + 0.5j), 4, onesided=False), [5 / 6, -7 / 6]),
         (lambda: torch.nanquantile(numbers([1, NAN, 4], [2, 6, 9]), numbers(0.25, 1), dim=1), [[1.75, 4], [4, 9]]),
         (lambda: torch.nanquantile(numbers([1, NAN, 4]), 0.4, dim=1, keepdim=True, interpolation="nearest"), [[1]]),
+        (lambda: F.huber_loss(numbers(1, 2).float(), numbers(3, 6).float(), delta=1e300), 5.0),
+        (lambda: F.smooth_l1_loss(numbers(1.0).float(), numbers(3.0).float(), beta=1e300), 0.0),
+        (lambda: F.smooth_l1_loss(torch.tensor([3 + 4j]), torch.tensor([0j]), beta=0), 5.0),
+        (lambda: F.smooth_l1_loss(torch.tensor([1, 2]), torch.tensor([4, 3]), beta=0.0, reduction="none"), [3, 1]),
+        (lambda: F.nll_loss(numbers(1, 2, 3), torch.tensor([1]), reduction="none"), -2),
+        (lambda: F.cross_entropy(numbers(0, 0), torch.tensor([1])), math.log(2)),
+        (lambda: torch.stack(torch.split(torch.arange(4), torch.tensor(2.5))), [[0, 1], [2, 3]]),
+        (lambda: torch.stack(torch.arange(2).split(torch.tensor(True))), [[0], [1]]),
     ],
 )
 def test_values_are_pytorchs(call: Callable[[], Any], value: Any) -> None:
@@ -74,10 +82,43 @@ def test_values_are_pytorchs(call: Callable[[], Any], value: Any) -> None:
         (lambda x: F.gaussian_nll_loss(x, x, torch.tensor(4.0, dtype=torch.float64)), "float64"),
         (lambda x: torch.trapezoid(torch.zeros(0, dtype=torch.int8)), "int8"),
         (lambda x: torch.gradient(x, spacing=1j)[0], "complex64"),
+        (lambda x: F.cosine_similarity(x, torch.tensor(1.0, dtype=torch.float64), 0), "float64"),
+        (lambda x: F.smooth_l1_loss(torch.tensor([1]), torch.tensor([4]), beta=0, reduction="sum"), "int64"),
     ],
 )
 def test_dtypes_are_pytorchs(call: Callable[[Any], Any], dtype: str) -> None:
     assert call(torch.tensor([1.0, 2.0], dtype=torch.float32)).dtype.name == dtype
+
+
+@pytest.mark.parametrize("dtype", [torch.float32, torch.float64])
+@pytest.mark.parametrize("weights", [None, torch.tensor([1, 2])])
+def test_covariances_of_integers_have_the_default_dtype(dtype: Any, weights: Any) -> None:
+    before = torch.get_default_dtype()
+    torch.set_default_dtype(dtype)
+    try:
+        assert torch.cov(torch.tensor([1, 2]), fweights=weights).dtype == dtype
+    finally:
+        torch.set_default_dtype(before)
+
+
+@pytest.mark.parametrize(
+    ("one", "other", "of_single", "of_double"),
+    [
+        (1.0, 0.0, "float32", "float64"),
+        (True, 0.5, "float32", "float64"),
+        (1, 2j, "complex64", "complex128"),
+        (1, 2, "int64", "int64"),
+    ],
+)
+def test_a_choice_between_numbers_has_the_default_dtype(one: Any, other: Any, of_single: str, of_double: str) -> None:
+    before = torch.get_default_dtype()
+    try:
+        for dtype, name in ((torch.float64, of_double), (torch.float32, of_single), (torch.float64, of_double)):
+            torch.set_default_dtype(dtype)
+            y = torch.where(torch.tensor([True, False]), one, other)
+            assert (y.dtype.name, y.tolist()) == (name, [one, other])
+    finally:
+        torch.set_default_dtype(before)
 
 
 def test_the_gradient_of_logarithms_of_sums_of_equal_complex_numbers_is_shared() -> None:
@@ -102,6 +143,51 @@ def test_the_gradient_of_a_quantile_without_nan_reaches_the_neighbours() -> None
     x = torch.tensor([1.0, NAN, 4.0], dtype=torch.float64, requires_grad=True)
     torch.nanquantile(x, 0.25).backward()
     assert x.grad.tolist() == [0.75, 0.0, 0.25]
+
+
+# Below the line through the rows' neighbours of a quantile; at an element, and where one is chosen, 0.
+SLOPES = [("linear", [3, 6, 0], [9, 6, 0]), ("midpoint", [0] * 3, [0] * 3), ("lower", [0] * 3, [0] * 3)]
+
+
+@pytest.mark.parametrize("function", [torch.quantile, torch.nanquantile])
+@pytest.mark.parametrize(("method", "first", "second"), SLOPES)
+def test_quantiles_have_the_derivative_by_the_share(function: Any, method: str, first: Any, second: Any) -> None:
+    x = numbers([1, 4, 2, 8], [3, 5, 9, 0])
+    q = numbers(0.1, 0.55, 1 / 3).requires_grad_()
+    y = function(x, q, dim=1, interpolation=method)
+    assert y.requires_grad == (method == "linear")
+    if y.requires_grad:
+        for row, slopes in enumerate((first, second)):
+            (slope,) = torch.autograd.grad(y[:, row].sum(), [q], retain_graph=True)
+            np.testing.assert_allclose(slope.numpy(), slopes, atol=1e-12)
+
+
+@pytest.mark.parametrize("function", [torch.quantile, torch.nanquantile])
+def test_derivatives_of_quantiles_are_those_of_differences(function: Any) -> None:
+    x = numbers([1, 4, 2, 8], [3, 5, 9, 0]).requires_grad_()
+    q = numbers(0.1, 0.55).requires_grad_()
+    assert torch.autograd.gradcheck(lambda x, q: function(x, q, 1), (x, q))
+    assert torch.autograd.gradgradcheck(lambda x, q: function(x, q, 1) ** 2, (x, q))
+    x, q = x.detach(), q.detach()
+    tangent = torch.func.jvp(lambda q: function(x, q, 1), (q,), (torch.ones_like(q),))[1]
+    np.testing.assert_allclose(tangent.numpy(), [[3, 9], [6, 6]])
+    by_row = torch.vmap(torch.func.grad(lambda x, q: function(x, q).sum(), argnums=1), in_dims=(0, None))
+    np.testing.assert_allclose(by_row(x, q).numpy(), [[3, 6], [9, 6]])
+    by_share = torch.vmap(torch.func.grad(lambda q: function(x, q, 1).sum()))
+    np.testing.assert_allclose(by_share(q).numpy(), [12, 12])
+
+
+def test_the_derivative_of_a_quantile_by_the_share_leaves_out_nan() -> None:
+    q = numbers(0.25).requires_grad_()
+    torch.nanquantile(numbers(1, NAN, 4), q).sum().backward()
+    assert q.grad.tolist() == [3.0]
+
+
+@pytest.mark.parametrize("delta", [1e300, INF])
+def test_a_bound_that_a_dtype_does_not_hold_bounds_no_gradient(delta: float) -> None:
+    x = torch.tensor([1.0, 2.0], dtype=torch.float32, requires_grad=True)
+    F.huber_loss(x, numbers(3, 6).float(), delta=delta, reduction="sum").backward()
+    assert x.grad.tolist() == [-2.0, -4.0]
 
 
 def test_results_share_the_memory_that_they_share_in_pytorch() -> None:

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from tests.programs.fuzz.as_torch.calls import Array, Call
+from tests.programs.fuzz.as_torch.calls import Array, Call, Dtype
 from tests.programs.fuzz.as_torch.faults import has_two_faults, mixed
 from tests.programs.fuzz.as_torch.listed import Entry, read
 
@@ -21,6 +21,7 @@ class Found:
     sort: str
     text: str
     proved: bool = False
+    part: str = ""
 
 
 def refusal(text: str, *shape: int) -> Any:
@@ -99,3 +100,17 @@ def test_parts_of_a_call_are_taken_of_one_with_faults(parts: set[str], shape: An
     call = mixed(bad, Call("f", "function", (Array(np.zeros((3, 4))), 1)), parts)
     array, number = call.args
     assert (array.data.shape, array.data.dtype.name, number) == (shape, dtype, option)
+
+
+@pytest.mark.parametrize(("kwargs", "covered"), [({"dtype": Dtype("float32")}, True), ({"dim": 0}, False), ({}, False)])
+def test_an_entry_about_an_option_covers_calls_that_have_it(kwargs: dict[str, Any], covered: bool) -> None:
+    entry = Entry(("gradient",), ("prod",), "why", options=("dtype=torch.float*", "dtype=torch.double"))
+    found: Any = Found(Call("prod", "function", (), kwargs), "gradient", "")
+    assert entry.covers(found) is covered
+
+
+@pytest.mark.parametrize(("part", "covered"), [("P", True), ("L", False), ("", False)])
+def test_an_entry_about_a_part_covers_results_that_differ_in_it(part: str, covered: bool) -> None:
+    entry = Entry(("value",), ("lu_unpack",), "why", parts=("P",))
+    found: Any = Found(Call("lu_unpack", "function", ()), "value", "", part=part)
+    assert entry.covers(found) is covered

@@ -274,6 +274,15 @@ def axes_of_shares(given: Given) -> None:
         raise np.exceptions.AxisError("Dimension out of range (expected to be in range of [-1, 0], but got 1)")
 
 
+@look_of(*(f"{F}{name}" for name in ("nll_loss", "cross_entropy")))
+def class_of_one_vector(given: Given) -> None:
+    x, target = given["input"], given["target"]
+    if is_array(target) and x.ndim == 1 and target.shape == (1,) and kind_of(target) in "ui":
+        if given.get("label_smoothing", 0.0) or (x.shape == (1,) and "label_smoothing" in given):
+            return
+        given["target"] = xp.reshape(target, ())
+
+
 @look_each_time_of(*(f"{F}{name}" for name in ("nll_loss", "cross_entropy")))
 def sizes_of_batches(given: Given) -> None:
     x, target = given["input"], given["target"]
@@ -369,6 +378,14 @@ def elements_of_instances(given: Given) -> None:
     x = given["input"]
     if given.get("use_input_stats", True) and math.prod(x.shape[2:]) == 1:
         raise ValueError(f"Expected more than 1 spatial element when training, got input size {[*x.shape]}")
+
+
+@look_each_time_of(f"{F}group_norm")
+def elements_of_groups(given: Given) -> None:
+    x, groups = given["input"], given["num_groups"]
+    # As PyTorch counts them: samples times channels of a group, and what lies behind.
+    if x.ndim > 1 and groups > 0 and x.shape[0] * x.shape[1] // groups * math.prod(x.shape[2:]) == 1:
+        raise ValueError(f"Expected more than 1 value per channel when training, got input size {[*x.shape]}")
 
 
 @look_of(f"{F}scaled_dot_product_attention")

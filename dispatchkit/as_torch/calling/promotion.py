@@ -16,7 +16,7 @@ from dispatchkit.backends.arrays import dtype_name, numpy_dtype
 from dispatchkit.declare.namespace import tensor_namespace as xp
 from dispatchkit.graph.storage import Storage
 
-__all__ = ["CATEGORIES", "PROMOTING", "common_dtype", "in_common_dtype"]
+__all__ = ["CATEGORIES", "NUMBERS", "PROMOTING", "common_dtype", "in_common_dtype"]
 
 CATEGORIES = {"b": 0, "u": 1, "i": 1, "f": 2, "c": 3}
 NUMBERS = {bool: "b", int: "i", float: "f", complex: "c"}
@@ -58,6 +58,7 @@ WITH_AXES = {
     **dict.fromkeys(("column_stack", "hstack", "vstack", "row_stack", "dstack"), frozenset({"tensors"})),
     "addr": frozenset({"input"}),
     "nn.functional.gaussian_nll_loss": frozenset({"var"}),
+    "nn.functional.cosine_similarity": frozenset({"x1", "x2"}),
 }
 
 

@@ -38,13 +38,29 @@ def takes_number(given: dict[str, Any]) -> bool:
     return any(not x.ndim for x in tensors_of(given).values())
 
 
+def is_l1_loss(given: dict[str, Any]) -> bool:
+    """Return whether a loss is linear everywhere."""
+    return bool(given.get("beta", 1.0) == 0)
+
+
+def takes_plain_distances(given: dict[str, Any]) -> bool:
+    """Return whether a loss is linear everywhere, and no mean of integers is asked for."""
+    is_complex = np.dtype(dtype_name(given["input"].dtype)).kind == "c"
+    return is_l1_loss(given) and (is_complex or given.get("reduction", "mean") != "mean")
+
+
 # Kinds of elements that a function takes after all, and for which arguments.
 AFTER_ALL: dict[str, tuple[str, Callable[[dict[str, Any]], bool]]] = {
     "inner": ("b", takes_number),
     **dict.fromkeys(("trapezoid", "trapz"), ("b", takes_no_pairs)),
     **dict.fromkeys(("matrix_power", "linalg.matrix_power"), ("b", lambda given: given["n"] in (0, 1))),
     "nn.functional.hardtanh": ("u", lambda given: given.get("min_val", -1.0) >= 0),
+    "nn.functional.smooth_l1_loss": ("uic", takes_plain_distances),
     "nn.functional.l1_loss": ("ui", lambda given: given.get("reduction", "mean") != "mean"),
+}
+# Functions that are other ones for some arguments, and take the dtypes of these.
+INSTEAD: dict[str, tuple[str, Callable[[dict[str, Any]], bool]]] = {
+    "nn.functional.smooth_l1_loss": ("nn.functional.l1_loss", is_l1_loss),
 }
 
 
@@ -83,11 +99,16 @@ class RefusedDtypes:
     results : dtypes that a result cannot be asked for in
     kinds : of which some dtype is refused, as NumPy abbreviates them
     after_all : kinds that are taken after all, and what says for which arguments
+    instead : the dtypes of the function that this one is for some arguments, and what says for which
     """
 
     def __init__(self, path: str) -> None:
         self.name = path.rpartition(".")[2]
         self.after_all = AFTER_ALL.get(path)
+        self.instead: tuple[RefusedDtypes, Callable[[dict[str, Any]], bool]] | None = None
+        if path in INSTEAD:
+            other, is_other = INSTEAD[path]
+            self.instead = RefusedDtypes(other), is_other
         # Numbers are operands of functions whose operands have a dtype in common.
         self.numbers = NUMBERS_AS_OPERANDS - {"value"} if path in PROMOTING else frozenset()
         rows = dict(_table().get(path, {}))
@@ -125,6 +146,8 @@ class RefusedDtypes:
         NotImplementedError : naming the dtype
         RuntimeError : naming the argument, too
         """
+        if self.instead is not None and self.instead[1](given):
+            return self.instead[0].check(given)
         dtypes = {name: dtype_name(x.dtype) for name, x in tensors_of(given).items()}
         if given.get("dtype") is not None:
             if not (self.of_nothing and is_empty(given)):

@@ -35,8 +35,13 @@ def two_axes(given: Given) -> None:
 @check_of("split", "unsafe_split", "split_with_sizes", "split_with_sizes_copy", "unsafe_split_with_sizes")
 def split_sizes(given: Given) -> None:
     x: Any = given.get("tensor", given.get("input"))
-    size = given.get("split_size_or_sections", given.get("split_sizes", given.get("split_size")))
+    size: Any = given.get("split_size_or_sections", given.get("split_sizes", given.get("split_size")))
     axis, length = axis_of(given)
+    if is_array(size) and not size.ndim and not size.is_tracer:
+        number = size.item()
+        if not math.isfinite(number):
+            raise TypeError(f"split(): argument 'split_size_or_sections' must be tuple of ints, found {number}")
+        size = given["split_size_or_sections"] = int(number)
     if not x.ndim:
         raise RuntimeError("split expects at least a 1-dimensional tensor")
     if isinstance(size, (tuple, list)):

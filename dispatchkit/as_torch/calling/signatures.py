@@ -45,6 +45,8 @@ NUMBERS_TOO = frozenset(
 NUMBERS_FIRST = frozenset({"add", "sub", "subtract", "mul", "multiply", "div", "divide", "true_divide", "floor_divide"})
 # Of which one of two operands is a tensor.
 OF_A_TENSOR = frozenset({"pow", "float_power", "xlogy", "special.xlogy"})
+# Which make a whole number of one of any kind, where that is an array.
+CUTTING = frozenset({"split"})
 ARGUMENT = re.compile(
     r"(?P<kind>\w+)(?P<list>\[\d*\])?(?P<optional>\?)?(?P<lists>\[\])? (?P<name>\w+)(?P<default>=.*)?"
 )
@@ -354,7 +356,7 @@ def _fits(path: str, argument: Argument, value: Any) -> bool:
     if argument.several:
         if isinstance(value, (tuple, list)):
             return all(_is_of(path, argument, each) or (each is None and argument.optional) for each in value)
-        return argument.single and _is_of(path, argument, value)
+        return argument.single and (_is_of(path, argument, value) or (path in CUTTING and _is_real_number(value)))
     return _is_of(path, argument, value)
 
 
@@ -382,3 +384,8 @@ def _is_of(path: str, argument: Argument, value: Any) -> bool:
     if kind == "float":
         return single or isinstance(value, (int, float, np.number))
     return True
+
+
+def _is_real_number(value: Any) -> bool:
+    """Return whether a value is an array of one real number, without axes."""
+    return bool(is_array(value) and value.ndim == 0 and numpy_dtype(value.dtype).kind in "buif")

@@ -33,6 +33,7 @@ __all__ = [
 
 Reduction = Literal["none", "mean", "sum"]
 REDUCTIONS = ("none", "mean", "sum")
+LEAST_MAX = 65504.0  # all dtypes of floating-point numbers hold it, float16 the last
 
 
 def check_reduction(name: str, reduction: str, accepted: tuple[str, ...] = REDUCTIONS) -> None:
@@ -259,7 +260,7 @@ def huber_loss(xp: Any, x: Tensor, target: Tensor, /, *, reduction: Reduction = 
 def _bound(xp: Any, x: Any, target: Any, delta: float) -> Any:
     """Return the differences within a bound: the derivatives of `_bounded_square`, whose own at the bound is 0."""
     d = x - target
-    if delta == float("inf"):
+    if _is_beyond(xp, delta, d.dtype):
         return d
     return xp.where(xp.abs(d) < delta, d, xp.sign(d) * delta)
 
@@ -267,10 +268,22 @@ def _bound(xp: Any, x: Any, target: Any, delta: float) -> Any:
 declare_slopes(huber_loss, x=_bound, target=lambda xp, x, target, delta: -_bound(xp, x, target, delta))
 
 
+def _is_beyond(xp: Any, bound: float, dtype: Any) -> bool:
+    """Return whether a bound is greater than all numbers of a dtype."""
+    return bound > LEAST_MAX and bound > float(xp.finfo(dtype).max)
+
+
+def _divided(xp: Any, x: Any, bound: float) -> Any:
+    """Return numbers divided by a bound, of which they are no parts if it is greater than all of their dtype."""
+    if _is_beyond(xp, bound, x.dtype):
+        return x * (1 / bound)
+    return x / bound
+
+
 def _bounded_square(xp: Any, x: Any, target: Any, bound: float) -> Any:
     """Return half the squared differences, growing linearly from a bound on; right at infinities, too."""
     d = x - target
-    if bound == float("inf"):
+    if _is_beyond(xp, bound, d.dtype):
         return 0.5 * d * d
     inner = xp.clip(d, -bound, bound)
     # The terms are apart because tangents multiply: 0, that of what is bounded, meets no infinite difference.
@@ -316,7 +329,7 @@ def smooth_l1_loss(
         raise ValueError(f"{smooth_l1_loss.__name__}: beta must not be negative, found {beta}")
     x, target = alike(xp, smooth_l1_loss, x, target, reduction)
     if beta:
-        loss = _bounded_square(xp, x, target, beta) / beta
+        loss = _divided(xp, _bounded_square(xp, x, target, beta), beta)
     else:
         loss = xp.abs(x - target)
     return reduced(xp, loss, reduction)
@@ -324,7 +337,7 @@ def smooth_l1_loss(
 
 def _smooth_slope(xp: Any, x: Any, target: Any, beta: float) -> Any:
     if beta:
-        return _bound(xp, x, target, beta) / beta
+        return _divided(xp, _bound(xp, x, target, beta), beta)
     return xp.sign(x - target)
 
 

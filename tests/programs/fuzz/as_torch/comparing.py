@@ -78,12 +78,14 @@ class Difference:
     sort : one of `SORTS`
     text : what was found
     proved : whether the call has two faults that both libraries refuse, each alone
+    part : the name of the part of the result that differs, where parts have names
     """
 
     call: Call
     sort: str
     text: str
     proved: bool = False
+    part: str = ""
 
 
 @dataclass
@@ -272,10 +274,13 @@ def compared_results(call: Call, ours: Any, theirs: Any) -> Difference | None:
         found = compared_part(call, x, y)
         if found is not None and place == 1 and hasattr(theirs, "indices"):
             return Difference(call, found.sort, f"indices: {found.text}")
-        if found is not None and found.sort == "value" and not are_finite_arguments(call):
-            return Difference(call, found.sort, f"an operand is not finite: {found.text}")
-        if found is not None:
-            return found
+        if found is None:
+            continue
+        if names is not None:
+            found = replace(found, part=type(theirs).__match_args__[place])
+        if found.sort == "value" and not are_finite_arguments(call):
+            found = replace(found, text=f"an operand is not finite: {found.text}")
+        return found
     return None
 
 

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from .calls import Call, arrays_in
 
@@ -31,6 +31,8 @@ class Entry:
     dtypes : of which an argument must have one; any where it is empty
     empty : whether an argument must have no elements
     proved : whether a call must have two faults that both libraries refuse, each alone
+    options : patterns of a keyword and its value, such as "dtype=torch.float*", of which a call must have one
+    parts : names of parts of the result, of which one must be the first that differs
     """
 
     sorts: tuple[str, ...]
@@ -41,6 +43,8 @@ class Entry:
     dtypes: tuple[str, ...] = ()
     empty: bool = False
     proved: bool = False
+    options: tuple[str, ...] = ()
+    parts: tuple[str, ...] = ()
 
     def covers(self, found: Difference) -> bool:
         """Return whether the entry is about a difference."""
@@ -52,9 +56,18 @@ class Entry:
             return False
         if self.empty and not any(0 in array.shape for array in arrays_in((found.call.args, found.call.kwargs))):
             return False
+        if (self.parts and found.part not in self.parts) or not self.has_option(found.call):
+            return False
         if not any(fnmatchcase(found.call.path, pattern) for pattern in self.paths):
             return False
         return any(fnmatchcase(found.text, pattern) for pattern in self.texts)
+
+    def has_option(self, call: Call) -> bool:
+        """Return whether a call has one of the options, or none is asked for."""
+        if not self.options:
+            return True
+        options = [f"{name}={value!r}" for name, value in call.kwargs.items()]
+        return any(fnmatchcase(option, pattern) for option in options for pattern in self.options)
 
 
 def read() -> list[Entry]:
@@ -73,8 +86,12 @@ def _entry(
     dtypes: Sequence[str] = (),
     empty: bool = False,
     proved: bool = False,
+    options: Sequence[str] = (),
+    parts: Sequence[str] = (),
 ) -> Entry:
-    return Entry(tuple(sorts), tuple(paths), reason, tuple(texts), tuple(forms), tuple(dtypes), empty, proved)
+    patterns = {"texts": texts, "forms": forms, "dtypes": dtypes, "options": options, "parts": parts}
+    several: dict[str, Any] = {name: tuple(each) for name, each in patterns.items()}
+    return Entry(tuple(sorts), tuple(paths), reason, empty=empty, proved=proved, **several)
 
 
 def dtypes_of(call: Call) -> set[str]:
