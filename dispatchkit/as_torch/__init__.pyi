@@ -7,6 +7,7 @@ Written by ``nox -s generated`` from the table; do not edit.
 from dispatchkit import Generator as Generator
 from dispatchkit import Tensor as PlainTensor
 from dispatchkit import enable_grad as enable_grad
+from dispatchkit import is_grad_enabled as is_grad_enabled
 from dispatchkit import manual_seed as manual_seed
 from dispatchkit import no_grad as no_grad
 from dispatchkit import set_default_dtype as set_default_dtype
@@ -38,7 +39,6 @@ from dispatchkit.as_torch import testing as testing
 from dispatchkit.as_torch import types as types
 from dispatchkit.as_torch import utils as utils
 from dispatchkit.as_torch import version as version
-from dispatchkit.autograd import is_grad_enabled as is_grad_enabled
 from dispatchkit.func import vmap as vmap
 from dispatchkit.protocol.blocks import Block
 from typing import Any, overload
