@@ -76,7 +76,7 @@ class SWALR(LRScheduler):
     ) -> None:
         if anneal_strategy not in ("cos", "linear"):
             raise ValueError(f"SWALR: anneal_strategy must be 'cos' or 'linear', found {anneal_strategy!r}")
-        if not isinstance(anneal_epochs, int) or anneal_epochs < 0:
+        if not isinstance(anneal_epochs, int) or anneal_epochs < 0:  # type: ignore[redundant-expr]  # of programs
             raise ValueError(f"SWALR: anneal_epochs must be an integer from 0 on, found {anneal_epochs}")
         groups = optimizer.param_groups
         for group, rate in zip(groups, of_each_group("SWALR", "swa_lr", swa_lr, groups), strict=True):

@@ -433,7 +433,7 @@ class ReduceLROnPlateau(LRScheduler):
         self.num_bad_epochs = self.cooldown_counter = self.last_epoch = 0
         self._last_lr = self._current()
 
-    def step(self, metrics: Any = None, epoch: int | None = None) -> None:
+    def step(self, metrics: Any = None, epoch: int | None = None) -> None:  # type: ignore[override]  # as PyTorch
         """Go on to the next epoch.
 
         Parameters
@@ -569,7 +569,7 @@ class SequentialLR(Several):
         self._last_lr = self._current()
 
     @override
-    def step(self) -> None:
+    def step(self) -> None:  # type: ignore[override]  # of no epoch, as in PyTorch
         self.last_epoch += 1
         index = bisect_right(self._milestones, self.last_epoch)
         schedule = self._schedulers[index]
@@ -626,7 +626,7 @@ class ChainedScheduler(Several):
         self._last_lr = self._current()
 
     @override
-    def step(self) -> None:
+    def step(self) -> None:  # type: ignore[override]  # of no epoch, as in PyTorch
         self.last_epoch += 1
         for schedule in self._schedulers:
             schedule.step()
