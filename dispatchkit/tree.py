@@ -91,7 +91,8 @@ def rebuilt(value: Any, items: Sequence[Item]) -> Any:
             changed = copy.copy(value)
         else:
             changed = dict(value)
-        changed.update(items)
+        for key, part in items:  # not `update`, which a class of dictionaries may have made into something else
+            changed[key] = part
         return changed
     return with_attributes(value, items)
 

@@ -592,7 +592,7 @@ def enter_module(path: str, members: Mapping[str, Any]) -> None:
 
 def members_of(module: ModuleType) -> dict[str, Any]:
     """Return what a module of dispatchkit has, layers and results of functions with PyTorch's methods."""
-    members: dict[str, Any] = {}
+    members, home = dict[str, Any](), module.__name__.replace("dispatchkit", HOME)
     for name in vars(module)["__all__"]:
         value = getattr(module, name)
         if isinstance(value, FunctionType):
@@ -603,7 +603,7 @@ def members_of(module: ModuleType) -> dict[str, Any]:
         elif value in SUBCLASSES:
             value = SUBCLASSES[value]
         elif isinstance(value, type) and issubclass(value, nn.Module):
-            value = type(name, (Module, value), {"__module__": f"{HOME}.nn", "__doc__": value.__doc__})
+            value = type(name, (Module, value), {"__module__": home, "__doc__": value.__doc__})
         members[name] = value
     return members
 

@@ -8,6 +8,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from dispatchkit.declare.inplace import write_back
+from dispatchkit.declare.namespace import tensor_namespace
+from dispatchkit.graph.recording import enable_grad
 from dispatchkit.tensor import Tensor
 
 # Elements of an array that are changed at a time: the temporaries of a formula stay in the processor's cache.
@@ -54,3 +57,13 @@ def _blocks(arrays: Sequence[Any]) -> Iterator[Sequence[Any]]:
     rows = max(1, BLOCK * len(first) // first.size)
     for start in range(0, len(first), rows):
         yield [x[start : start + rows] for x in arrays]
+
+
+def update_in_graph(formula: Formula, options: Options, p: Tensor, buffers: Sequence[Tensor]) -> None:
+    """Change a parameter and its buffers by a formula, so that gradients flow through the change."""
+    with enable_grad():
+        tensors = (p, *buffers)
+        copies = [tensor.clone() for tensor in tensors]  # which no later step changes
+        results = formula(tensor_namespace, options, copies[0], p.grad, *copies[1:])
+        for tensor, result in zip(tensors, results, strict=True):
+            write_back(formula.__name__, tensor, result)

@@ -7,6 +7,8 @@ from dataclasses import KW_ONLY
 from types import MappingProxyType
 from typing import Any, ClassVar, Literal, dataclass_transform
 
+import numpy as np
+
 from dispatchkit.fields import declare_fields
 from dispatchkit.marks import override
 from dispatchkit.optim import torch_steps
@@ -81,6 +83,14 @@ def keep(buffer: Any, share: float, value: Any) -> Any:
     buffer *= share
     buffer += (1 - share) * value
     return buffer
+
+
+def increase(x: Any, value: Any) -> Any:
+    """Return an intermediate result plus a value; NumPy's is changed, a tensor's graph may need it as it is."""
+    if isinstance(x, np.ndarray):
+        x += value
+        return x
+    return x + value
 
 
 class SGD(Descent, formula=descend, together={"torch": Together(torch_steps.place_of, torch_steps.descend)}):
@@ -218,9 +228,7 @@ def adapt(xp: Any, options: Options, p: Any, g: Any, mean: Any, square: Any, lar
     else:
         buffers = [mean, square, xp.maximum(largest, square)]
     root = (1 - beta2**options.step) ** 0.5
-    denominator = xp.sqrt(buffers[-1])
-    denominator += factor(xp, options.eps * root, p)
-    change = mean / denominator
+    change = mean / increase(xp.sqrt(buffers[-1]), factor(xp, options.eps * root, p))
     change *= factor(xp, options.lr * root / (1 - beta1**options.step), p)
     p -= change
     return p, *buffers

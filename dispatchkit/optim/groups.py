@@ -42,7 +42,9 @@ def as_entries(params: Any, where: str) -> list[Any]:
     return list(params)
 
 
-def tensors_of(params: Any, where: str, *, whole: bool = False) -> tuple[list[Any], list[str] | None]:
+def tensors_of(
+    params: Any, where: str, *, whole: bool = False, leaves: bool = True
+) -> tuple[list[Any], list[str] | None]:
     """Return the tensors of a group, and their names where they have some.
 
     Parameters
@@ -51,6 +53,7 @@ def tensors_of(params: Any, where: str, *, whole: bool = False) -> tuple[list[An
         of those
     where : the group, for messages
     whole : whether instances of declared array types are returned themselves
+    leaves : whether each must be a leaf, or keep its gradient
 
     Raises
     ------
@@ -73,7 +76,7 @@ def tensors_of(params: Any, where: str, *, whole: bool = False) -> tuple[list[An
             name, value = f"parameter {index}", entry
         parts = list(_tensors_inside(name, value, where))
         for path, tensor in parts:
-            if not (tensor.is_leaf or tensor.retains_grad):
+            if leaves and not (tensor.is_leaf or tensor.retains_grad):
                 raise ValueError(f"can't optimize a non-leaf Tensor: {path} has {tensor.grad_fn} ({where})")
         if whole:
             parts = [(name, value)]

@@ -17,7 +17,7 @@ from dispatchkit.declare.namespace import tensor_namespace
 from dispatchkit.declare.variables import variables_in
 from dispatchkit.graph.recording import enable_grad, no_grad
 from dispatchkit.graph.storage import RemovableHandle
-from dispatchkit.optim.changes import Formula, Options, Together, arrays_of, change_arrays
+from dispatchkit.optim.changes import Formula, Options, Together, arrays_of, change_arrays, update_in_graph
 from dispatchkit.optim.groups import as_entries, convert_state, is_structured, number_of, tensors_of
 from dispatchkit.protocol.modes import current
 from dispatchkit.protocol.observers import live
@@ -239,6 +239,7 @@ class Optimizer:
 
     whole_types: ClassVar[bool] = False
     _stepped = False  # whether a step was made, which schedules ask
+    _differentiable = False  # whether gradients flow through its steps, and parameters need not be leaves
     # What a subclass says that defines no `step`.
     _formula: ClassVar[Formula | None] = None  # which changes a parameter and its buffers
     _together: ClassVar[Mapping[str, Together]] = {}  # by library, what does what the formula does for all at once
@@ -286,7 +287,7 @@ class Optimizer:
         self._begun: list[Tensor] = []
 
     def __getstate__(self) -> dict[str, Any]:
-        return {"defaults": self.defaults, "state": self.state, "param_groups": self.param_groups}
+        return {name: getattr(self, name) for name in ("defaults", "state", "param_groups", "_differentiable")}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         """Take over the parts of a state that are given; what a copy, a pickle and `load_state_dict` call."""
@@ -337,7 +338,9 @@ class Optimizer:
         if "params" not in param_group:
             raise ValueError(f"a parameter group needs 'params': {where} has {list(param_group)}")
         group = dict(param_group)
-        group["params"], names = tensors_of(group["params"], where, whole=self.whole_types)
+        group["params"], names = tensors_of(
+            group["params"], where, whole=self.whole_types, leaves=not self._differentiable
+        )
         if names is not None:
             group["param_names"] = names
         for name, default in self.defaults.items():
@@ -512,7 +515,9 @@ class Optimizer:
             if names:
                 buffers = self._buffers_of(p, names, options)
             place = self._place_of(p, buffers, options)
-            if place is None:
+            if self._differentiable:
+                update_in_graph(formula, options, p, buffers)
+            elif place is None:
                 update(formula, options, p, buffers)
             else:
                 together.setdefault(place, []).append((p, *buffers))

@@ -18,6 +18,7 @@ from dispatchkit.nn.utils import (
     get_swa_multi_avg_fn,
     update_bn,
 )
+from dispatchkit.optim.lr_scheduler.progress import of_each_group
 from dispatchkit.optim.lr_scheduler.schedules import LRScheduler
 from dispatchkit.optim.optimizer import Optimizer
 
@@ -75,16 +76,10 @@ class SWALR(LRScheduler):
     ) -> None:
         if anneal_strategy not in ("cos", "linear"):
             raise ValueError(f"SWALR: anneal_strategy must be 'cos' or 'linear', found {anneal_strategy!r}")
-        if anneal_epochs < 0:
-            raise ValueError(f"SWALR: anneal_epochs must be 0 or more, found {anneal_epochs}")
+        if not isinstance(anneal_epochs, int) or anneal_epochs < 0:  # type: ignore[redundant-expr]  # of programs
+            raise ValueError(f"SWALR: anneal_epochs must be an integer from 0 on, found {anneal_epochs}")
         groups = optimizer.param_groups
-        if isinstance(swa_lr, (list, tuple)):
-            rates = list(swa_lr)
-        else:
-            rates = [swa_lr] * len(groups)
-        if len(rates) != len(groups):
-            raise ValueError(f"SWALR: expected {len(groups)} values for swa_lr, found {len(rates)}")
-        for group, rate in zip(groups, rates, strict=True):
+        for group, rate in zip(groups, of_each_group("SWALR", "swa_lr", swa_lr, groups), strict=True):
             group["swa_lr"] = rate
         self.anneal_epochs, self.anneal_strategy = anneal_epochs, anneal_strategy
         super().__init__(optimizer, last_epoch)

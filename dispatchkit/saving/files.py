@@ -7,7 +7,7 @@ import os
 import shutil
 import sys
 import tempfile
-from collections import OrderedDict
+from collections import Counter, OrderedDict
 from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import IO, Any, Literal, TypeAlias
@@ -72,7 +72,7 @@ class _Encoder:
             return {cls.__name__: str(value)}
         if cls in (list, tuple):
             return {cls.__name__: [self.node(part, (*path, index)) for index, part in enumerate(value)]}
-        if cls in (dict, OrderedDict):
+        if cls in (dict, OrderedDict, Counter):
             return self._dict(value, path)
         if isinstance(value, np.dtype) and value.kind in KINDS:
             return {"dtype": value.name}
@@ -82,8 +82,8 @@ class _Encoder:
             return {"instance": type_key(cls), "attributes": self._attributes(value, path)}
         raise TypeError(
             f"save: value{place(path)} is a {class_name(cls)}; what can be saved is tensors, NumPy arrays, array "
-            f"types, dict, OrderedDict, list, tuple, numbers, text, None, dtypes and classes that define __saved__ and "
-            f"__loaded__"
+            f"types, dict, OrderedDict, Counter, list, tuple, numbers, text, None, dtypes and classes that define "
+            f"__saved__ and __loaded__"
         )
 
     def _tensor(self, value: Any, path: tuple[Any, ...]) -> dict[str, Any]:
@@ -114,6 +114,8 @@ class _Encoder:
             pairs.append([key, self.node(part, (*path, key))])
         if type(value) is dict:
             return {"dict": pairs}
+        if type(value) is Counter:
+            return {"counter": pairs}
         metadata = getattr(value, "_metadata", None)
         extra = {}
         if metadata is not None:
@@ -182,6 +184,7 @@ class _Decoder:
             "list": lambda node, depth: [self.value(part, depth) for part in node["list"]],
             "tuple": lambda node, depth: tuple(self.value(part, depth) for part in node["tuple"]),
             "dict": lambda node, depth: self._pairs(node["dict"], depth),
+            "counter": lambda node, depth: Counter(self._pairs(node["counter"], depth)),
             "ordered": self._write_order,
             "float": lambda node, depth: float(node["float"]),
             "complex": lambda node, depth: complex(node["complex"]),
@@ -364,8 +367,8 @@ def save(
     Parameters
     ----------
     value : tensor, NumPy array or number of NumPy's, instance of a `Tensor` subclass or declared array type, or dict,
-        OrderedDict, list or tuple of such, nested at will, with None, booleans, Python numbers, text and NumPy dtypes
-        in between
+        OrderedDict, Counter, list or tuple of such, nested at will, with None, booleans, Python numbers, text and NumPy
+        dtypes in between
     path : of the file, whose suffix decides the format, ``.npz`` or ``.safetensors``; or a file object, such as a
         `io.BytesIO`, that is written to where it stands
     format : ``"npz"`` or ``"safetensors"``, where the suffix is not to decide; ``"npz"`` by default for a file object

@@ -267,6 +267,39 @@ def test_vectors_have_the_densities_of_scipy(stats: Any) -> None:
     assert D.Categorical(spelled.tensor([1.0, 3.0])).probs.tolist() == [0.25, 0.75]
 
 
+PARAMETERS_OF_PAIRS: dict[str, tuple[float, ...]] = {
+    "Beta": (2.0, 1.5),
+    "ContinuousBernoulli": (0.2,),
+    "Exponential": (2.0,),
+    "Gamma": (3.0, 1.5),
+    "Gumbel": (0.3, 1.5),
+    "Laplace": (0.3, 1.5),
+    "Normal": (0.5, 0.75),
+    "Pareto": (0.125, 3.5),
+    "Poisson": (1.5,),
+    "Bernoulli": (0.3,),
+    "Binomial": (4, 0.3),
+    "Uniform": (0.25, 0.75),
+}
+PAIRS = [
+    *(("Beta", q) for q in ("ContinuousBernoulli", "Pareto", "Exponential", "Gamma")),
+    *(("ContinuousBernoulli", q) for q in ("Pareto", "Exponential", "Normal")),
+    *(("Exponential", q) for q in ("Beta", "ContinuousBernoulli", "Pareto", "Gumbel")),
+    *(("Gamma", q) for q in ("Beta", "ContinuousBernoulli", "Pareto", "Gumbel")),
+    *(("Normal", q) for q in ("Beta", "ContinuousBernoulli", "Exponential", "Gamma", "Pareto", "Gumbel")),
+    *(("Gumbel", q) for q in ("Beta", "ContinuousBernoulli", "Exponential", "Gamma", "Pareto")),
+    *(("Laplace", q) for q in ("Beta", "ContinuousBernoulli", "Exponential", "Gamma", "Pareto")),
+    *(("Pareto", q) for q in ("Beta", "ContinuousBernoulli", "Exponential", "Gamma", "Normal")),
+    *(("Poisson", q) for q in ("Bernoulli", "Binomial")),
+    *(("Uniform", q) for q in ("Beta", "ContinuousBernoulli", "Exponential", "Gamma", "Gumbel", "Pareto")),
+    *((p, "Uniform") for p in ("Exponential", "Gamma", "Normal", "Gumbel", "Laplace", "Pareto")),
+]
+
+
+def of_pair(name: str, d: Any) -> Any:
+    return getattr(d, name)(*PARAMETERS_OF_PAIRS[name])
+
+
 DIVERGENCES: dict[str, tuple[Callable[[Any], Any], Callable[[Any], Any], float | None]] = {
     "Normal": (lambda d: d.Normal(1.0, 2.0), lambda d: d.Normal(0.0, 1.0), 0.5 * (4 + 1 - 1) - math.log(2)),
     "Exponential": (lambda d: d.Exponential(2.0), lambda d: d.Exponential(1.0), math.log(2) - 0.5),
@@ -295,6 +328,18 @@ DIVERGENCES: dict[str, tuple[Callable[[Any], Any], Callable[[Any], Any], float |
     "Beta, Normal": (lambda d: d.Beta(2.0, 1.5), lambda d: d.Normal(1.0, 2.0), None),
     "Normal, Laplace": (lambda d: d.Normal(0.3, 1.5), lambda d: d.Laplace(1.0, 2.0), None),
     "Bernoulli, Poisson": (lambda d: d.Bernoulli(0.3), lambda d: d.Poisson(1.5), None),
+    **{f"{p}, {q}": (partial(of_pair, p), partial(of_pair, q), None) for p, q in PAIRS},
+    "Chi2 of Beta": (lambda d: d.Beta(2.0, 1.5), lambda d: d.Chi2(3.0), None),
+    "Exponential below 0": (lambda d: d.Uniform(-1.0, 1.0), lambda d: d.Exponential(1.0), math.inf),
+    "Gamma below 0": (lambda d: d.Uniform(-1.0, 1.0), lambda d: d.Gamma(1.0, 1.0), math.inf),
+    "Beta above 1": (lambda d: d.Uniform(0.0, 1.5), lambda d: d.Beta(2.0, 1.0), math.inf),
+    "Beta at the ends": (lambda d: d.Uniform(0.0, 1.0), lambda d: d.Beta(2.0, 1.0), 1 - math.log(2)),
+    "ContinuousBernoulli above 1": (lambda d: d.Uniform(0.5, 1.5), lambda d: d.ContinuousBernoulli(0.3), math.inf),
+    "Uniform of Beta outside": (lambda d: d.Beta(2.0, 1.0), lambda d: d.Uniform(0.5, 1.0), math.inf),
+    "Pareto below": (lambda d: d.Uniform(0.5, 1.0), lambda d: d.Pareto(0.75, 1.0), math.inf),
+    "Normal of a heavy Pareto": (lambda d: d.Pareto(1.0, 1.5), lambda d: d.Normal(0.0, 1.0), math.inf),
+    "Exponential of a heavy Pareto": (lambda d: d.Pareto(1.0, 0.75), lambda d: d.Exponential(1.0), math.inf),
+    "Uniform of Beta": (lambda d: d.Beta(2.0, 1.5), lambda d: d.Uniform(-0.5, 2.0), None),
     "Uniform, Normal": (lambda d: d.Uniform(0.0, 1.0), lambda d: d.Normal(0.0, 2.0), None),
 }
 
@@ -339,9 +384,9 @@ def test_formulas_of_divergences_are_registered() -> None:
     assert D.kl_divergence(Mine(0.0, 1.0), Mine(0.0, 1.0)) == 7.0
     assert D.kl_divergence(D.Normal(0.0, 1.0), Mine(0.0, 1.0)).item() == 0.0
     with pytest.raises(
-        NotImplementedError, match=r"No KL\(p \|\| q\) is implemented for p type Normal and q type Gamma"
+        NotImplementedError, match=r"No KL\(p \|\| q\) is implemented for p type Normal and q type Poisson"
     ):
-        D.kl_divergence(D.Normal(0.0, 1.0), D.Gamma(1.0, 1.0))
+        D.kl_divergence(D.Normal(0.0, 1.0), D.Poisson(1.0))
     with pytest.raises(TypeError, match="Expected type_p to be a Distribution subclass"):
         D.register_kl(int, D.Normal)
 
@@ -643,6 +688,59 @@ def test_densities_take_numbers() -> None:
 def test_what_is_certain_has_an_infinite_density_of_anything_else() -> None:
     certain = D.Geometric(1.0)
     assert certain.log_prob(spelled.tensor([0.0, 1.0])).tolist() == [0.0, -math.inf]
+
+
+def test_shares_that_are_moved_into_the_interval_have_gradients() -> None:
+    spelled.manual_seed(0)
+    a = spelled.full((200, 2), 0.05, dtype=spelled.float32).requires_grad_()
+    shares = D.Dirichlet(a).rsample()
+    last = float(np.nextafter(np.float32(1), np.float32(0)))
+    moved = shares.detach() == last
+    assert bool(moved.any())
+    (slopes,) = spelled.autograd.grad(shares[:, 0].sum(), a)
+    assert bool((slopes[:, 1][moved[:, 0]] != 0).any())
+
+
+def test_moments_of_heavy_tails_are_infinite() -> None:
+    pareto = D.Pareto(spelled.tensor([1.0, 1.0, 2.0]), spelled.tensor([0.5, 1.5, 3.0]))
+    assert pareto.mean.tolist() == [math.inf, 3.0, 3.0]
+    assert pareto.variance.tolist() == [math.inf, math.inf, 3.0]
+
+
+def test_wishart_takes_a_whole_number_of_degrees_of_freedom() -> None:
+    wishart = D.Wishart(spelled.tensor(1), spelled.tensor([[1.0]]))
+    assert wishart.sample((3, 2)).shape == (3, 2, 1, 1)
+    assert wishart.df.dtype == spelled.get_default_dtype()
+
+
+@pytest.mark.parametrize(
+    "call",
+    [
+        lambda: spelled.rand(20_000, dtype=spelled.float16),
+        lambda: spelled.rand_like(spelled.zeros(20_000, dtype=spelled.float16)),
+    ],
+)
+def test_half_precision_numbers_are_drawn_below_one(call: Callable[[], Any]) -> None:
+    numbers = call()
+    assert numbers.dtype == spelled.float16
+    assert float(numbers.max()) < 1.0
+    assert float(numbers.min()) >= 0.0
+    assert float(numbers.float().mean()) == pytest.approx(0.5, abs=0.02)
+
+
+def test_half_precision_normal_numbers_are_drawn() -> None:
+    half = spelled.zeros(20_000, dtype=spelled.float16)
+    for numbers in (
+        spelled.randn(20_000, dtype=spelled.float16),
+        spelled.randn_like(half),
+        spelled.normal(half, half + 1),
+    ):
+        assert numbers.dtype == spelled.float16
+        assert float(numbers.float().std()) == pytest.approx(1.0, abs=0.05)
+    with pytest.raises(
+        (ValueError, RuntimeError), match="randn: dtype must be float16, float32 or float64, found int64"
+    ):
+        spelled.randn(3, dtype=spelled.int64)
 
 
 def test_shares_of_small_concentrations_are_less_than_one() -> None:

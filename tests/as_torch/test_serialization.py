@@ -7,7 +7,7 @@ import os
 import pickle
 import sys
 import zipfile
-from collections import OrderedDict
+from collections import Counter, OrderedDict
 from pathlib import Path
 from typing import Any
 
@@ -211,6 +211,19 @@ def test_a_module_is_refused_and_its_state_named(tmp_path: Path) -> None:
 def test_devices_that_are_not_here_are_refused() -> None:
     with pytest.raises(RuntimeError, match=r"map_location must be 'cpu', since torch.cuda.is_available\(\) is False"):
         spelled.load(io.BytesIO(), map_location="cuda:0")
+
+
+def test_averages_and_milestones_are_pickled() -> None:
+    torch: Any = spelled
+    model = torch.optim.swa_utils.AveragedModel(torch.nn.Linear(2, 1))
+    assert pickle.loads(pickle.dumps(model)).module.weight.tolist() == model.module.weight.tolist()
+    schedule = torch.optim.lr_scheduler.MultiStepLR(torch.optim.SGD(model.parameters()), [2, 5, 5])
+    stream = io.BytesIO()
+    torch.save(schedule.state_dict(), stream)
+    stream.seek(0)
+    milestones = torch.load(stream)["milestones"]
+    assert type(milestones) is Counter
+    assert milestones == {2: 1, 5: 2}
 
 
 def test_what_pytorch_saves_is_loaded(tmp_path: Path) -> None:

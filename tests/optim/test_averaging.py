@@ -129,9 +129,11 @@ def test_schedules_that_cannot_be() -> None:
     optimizer = dk.optim.SGD([dk.ones(1, requires_grad=True)], lr=1.0)
     with pytest.raises(ValueError, match="SWALR: anneal_strategy must be 'cos' or 'linear', found 'sine'"):
         SWALR(optimizer, 0.1, anneal_strategy="sine")  # type: ignore[arg-type]
-    with pytest.raises(ValueError, match="SWALR: anneal_epochs must be 0 or more, found -1"):
+    with pytest.raises(ValueError, match="SWALR: anneal_epochs must be an integer from 0 on, found -1"):
         SWALR(optimizer, 0.1, anneal_epochs=-1)
-    with pytest.raises(ValueError, match="SWALR: expected 1 values for swa_lr, found 2"):
+    with pytest.raises(ValueError, match=r"SWALR: anneal_epochs must be an integer from 0 on, found 1\.5"):
+        SWALR(optimizer, 0.1, anneal_epochs=1.5)  # type: ignore[arg-type]
+    with pytest.raises(ValueError, match="SWALR: swa_lr must be one number or 1 of them, found 2"):
         SWALR(optimizer, [0.1, 0.2])
     assert "swa_lr" not in optimizer.param_groups[0]
 

@@ -168,8 +168,11 @@ def test_rates_of_a_plateau_by_hand_and_from_a_saved_state() -> None:
     [
         (lambda: OneCycleLR(sgd(), 1.0), "OneCycleLR: give total_steps, or epochs and steps_per_epoch"),
         (lambda: OneCycleLR(sgd(), 1.0, 5, pct_start=2.0), "pct_start must be from 0 to 1, found 2.0"),
-        (lambda: OneCycleLR(sgd(), [1.0, 2.0], 5), "expected 1 values for max_lr, found 2"),
-        (lambda: OneCycleLR(sgd(), 1.0, 5, base_momentum=[0.8, 0.8]), "expected 1 values for base_momentum, found 2"),
+        (lambda: OneCycleLR(sgd(), [1.0, 2.0], 5), "OneCycleLR: max_lr must be one number or 1 of them, found 2"),
+        (
+            lambda: OneCycleLR(sgd(), 1.0, 5, base_momentum=[0.8, 0.8]),
+            "base_momentum must be one number or 1 of them",
+        ),
         (
             lambda: OneCycleLR(dk.optim.LBFGS([dk.ones(1, requires_grad=True)]), 1.0, 5),
             "OneCycleLR: LBFGS has neither momentum nor betas to change; give cycle_momentum=False",
@@ -177,7 +180,7 @@ def test_rates_of_a_plateau_by_hand_and_from_a_saved_state() -> None:
         (lambda: OneCycleLR(sgd(), 1.0, 5, anneal_strategy="poly"), "must be 'cos' or 'linear', found 'poly'"),  # type: ignore[arg-type]
         (lambda: ReduceLROnPlateau(sgd(), factor=1.0), r"factor must be below 1\.0, found 1\.0"),
         (lambda: ReduceLROnPlateau(sgd(), mode="up"), "mode must be 'min' or 'max' and threshold_mode"),  # type: ignore[arg-type]
-        (lambda: ReduceLROnPlateau(sgd(), min_lr=[0.1, 0.1]), "expected 1 values for min_lr, found 2"),
+        (lambda: ReduceLROnPlateau(sgd(), min_lr=[0.1, 0.1]), "min_lr must be one number or 1 of them, found 2"),
     ],
 )
 def test_wrong_arguments_are_named(call: Any, message: str) -> None:

@@ -78,6 +78,74 @@ def test_closed_forms_of_schedules_that_rise_and_fall_or_warm_up() -> None:
     assert rates(chained, 29) == pytest.approx([(0.5 if t < 3 else 1.0) * 0.9**t for t in epochs])
 
 
+# With a formula of the epoch, and without.
+GOES_TO_AN_EPOCH: list[Any] = [
+    lambda optimizer: StepLR(optimizer, 3, 0.5),
+    lambda optimizer: MultiStepLR(optimizer, [2, 5, 5], 0.5),
+    lambda optimizer: ConstantLR(optimizer, 0.25, 4),
+    lambda optimizer: LinearLR(optimizer, 0.25, 0.75, total_iters=4),
+    lambda optimizer: ExponentialLR(optimizer, 0.5),
+    lambda optimizer: PolynomialLR(optimizer, 5, 1.5),
+    lambda optimizer: CosineAnnealingLR(optimizer, 5, 0.1),
+    lambda optimizer: LambdaLR(optimizer, lambda t: 1 / (1 + t)),
+    lambda optimizer: CyclicLR(optimizer, 0.5, 1.5, 4, cycle_momentum=False),
+]
+
+
+@pytest.mark.parametrize("make", GOES_TO_AN_EPOCH)
+def test_a_step_to_an_epoch_sets_the_rates_of_that_epoch(make: Any) -> None:
+    expected = rates(make(sgd()), 9)
+    schedule = make(sgd())
+    schedule.optimizer.step()
+    for epoch in (7, 2, 2, 0, 9, 4):
+        with pytest.warns(UserWarning, match=r"the epoch of a schedule's step is deprecated: call step\(\) without it"):
+            schedule.step(epoch)
+        assert schedule.last_epoch == epoch
+        assert schedule.get_last_lr() == pytest.approx([expected[epoch]], abs=1e-12)
+
+
+def test_a_plateau_takes_the_number_of_its_epoch() -> None:
+    schedule = ReduceLROnPlateau(sgd())
+    with pytest.warns(UserWarning, match="the epoch of a schedule's step is deprecated"):
+        schedule.step(1.0, 7)
+    assert schedule.last_epoch == 7
+
+
+def test_a_rate_that_is_changed_in_place_leaves_the_schedule_alone() -> None:
+    rate, last = dk.tensor(1.0), dk.tensor(0.5)
+    optimizer = sgd(rate)
+    schedule = dk.optim.swa_utils.SWALR(optimizer, last)
+    seen = schedule.get_last_lr()
+    rate.mul_(0.0)
+    last.mul_(0.0)
+    assert [float(value) for value in (*seen, *schedule.base_lrs)] == [1.0, 1.0]
+    group = optimizer.param_groups[0]
+    assert [float(group[name]) for name in ("initial_lr", "swa_lr")] == [1.0, 0.5]
+    optimizer.step()
+    schedule.step()
+    schedule.get_last_lr()[0].mul_(0.0)
+    assert float(group["lr"]) > 0
+
+
+def test_groups_that_are_added_while_a_plateau_is_awaited() -> None:
+    def reduced(**options: Any) -> Any:
+        schedule = ReduceLROnPlateau(sgd(), factor=0.5, patience=0, **options)
+        schedule.optimizer.add_param_group({"params": [dk.ones(2, requires_grad=True)], "lr": 0.25})
+        schedule.step(1.0)
+        return schedule
+
+    schedule = reduced(min_lr=0.2)
+    schedule.step(1.0)
+    assert schedule.get_last_lr() == [0.5, 0.2]
+    schedule = reduced(min_lr=[0.2])
+    message = "The number of param groups in the optimizer, 2, differs from that of min_lrs, 1: append one to min_lrs"
+    with pytest.raises(RuntimeError, match=message):
+        schedule.step(1.0)
+    schedule.min_lrs.append(0.1)
+    schedule.step(1.0)
+    assert schedule.get_last_lr() == [0.5, 0.125]
+
+
 def test_a_cycle_turns_the_momentum() -> None:
     sgd = dk.optim.SGD([dk.ones(1, requires_grad=True)], momentum=0.5)
     adam = dk.optim.Adam([dk.ones(1, requires_grad=True)])
@@ -188,7 +256,11 @@ def test_what_is_refused() -> None:
             "CyclicLR: mode must be 'triangular', 'triangular2' or 'exp_range', found 'square'",
         ),
         (lambda: CyclicLR(optimizer, 0.0, 1.0, 0), ValueError, "step_size_down must be 1 or more, found 0 and 0"),
-        (lambda: CyclicLR(optimizer, [0.0] * 2, 1.0), ValueError, "CyclicLR: expected 1 values for base_lr, found 2"),
+        (
+            lambda: CyclicLR(optimizer, [0.0] * 2, 1.0),
+            ValueError,
+            "CyclicLR: base_lr must be one number or 1 of them",
+        ),
         (lambda: CyclicLR(lbfgs(), 0.0, 1.0), ValueError, "CyclicLR: LBFGS has neither momentum nor betas to change"),
         (lambda: ChainedScheduler([]), ValueError, "ChainedScheduler: expected at least one scheduler, found none"),
         (

@@ -3,7 +3,7 @@ import dataclasses
 import importlib.util
 import pickle
 import re
-from collections import OrderedDict
+from collections import Counter, OrderedDict
 from pathlib import Path
 from typing import Any
 
@@ -184,6 +184,10 @@ def test_state_of_a_module_and_its_optimiser(tmp_path: Path, suffix: str) -> Non
     found = through(state, tmp_path, suffix)
     assert repr(found) == repr(state)
     assert type(found["module"]) is OrderedDict
+    schedule = dk.optim.lr_scheduler.MultiStepLR(optimizer, [2, 5, 5])
+    milestones = through(schedule.state_dict(), tmp_path, suffix)["milestones"]
+    assert type(milestones) is Counter
+    assert milestones == {2: 1, 5: 2}
     assert vars(found["module"])["_metadata"] == vars(state["module"])["_metadata"]
     other, other_optimizer = built()
     other.load_state_dict(found["module"])

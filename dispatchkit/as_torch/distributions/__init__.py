@@ -19,6 +19,7 @@ from dispatchkit.as_torch.distributions.continuous import Laplace as Laplace
 from dispatchkit.as_torch.distributions.continuous import Normal as Normal
 from dispatchkit.as_torch.distributions.continuous import StudentT as StudentT
 from dispatchkit.as_torch.distributions.continuous import Uniform as Uniform
+from dispatchkit.as_torch.distributions.cross_divergences import kl_divergence as kl_divergence
 from dispatchkit.as_torch.distributions.discrete import Bernoulli as Bernoulli
 from dispatchkit.as_torch.distributions.discrete import Binomial as Binomial
 from dispatchkit.as_torch.distributions.discrete import Categorical as Categorical
@@ -31,7 +32,6 @@ from dispatchkit.as_torch.distributions.discrete import (
 )
 from dispatchkit.as_torch.distributions.discrete import Poisson as Poisson
 from dispatchkit.as_torch.distributions.distribution import Distribution as Distribution
-from dispatchkit.as_torch.distributions.divergences import kl_divergence as kl_divergence
 from dispatchkit.as_torch.distributions.divergences import register_kl as register_kl
 from dispatchkit.as_torch.distributions.further import ContinuousBernoulli as ContinuousBernoulli
 from dispatchkit.as_torch.distributions.further import FisherSnedecor as FisherSnedecor

@@ -119,8 +119,8 @@ class Pareto(WithParameters):
     @property
     @override
     def mean(self) -> Any:
-        a = xp.clip(self.alpha, 1.0, None)
-        return a * self.scale / (a - 1)
+        a = xp.where(self.alpha > 1, self.alpha, 2.0)
+        return xp.where(self.alpha > 1, a * self.scale / (a - 1), math.inf)
 
     @property
     @override
@@ -130,8 +130,8 @@ class Pareto(WithParameters):
     @property
     @override
     def variance(self) -> Any:
-        a = xp.clip(self.alpha, 2.0, None)
-        return self.scale**2 * a / ((a - 1) ** 2 * (a - 2))
+        a = xp.where(self.alpha > 2, self.alpha, 3.0)
+        return xp.where(self.alpha > 2, self.scale**2 * a / ((a - 1) ** 2 * (a - 2)), math.inf)
 
     @override
     def entropy(self) -> Any:

@@ -62,7 +62,8 @@ class Wishart(OfCovariance):
         validate_args: Any = None,
     ) -> None:
         name, matrix = one_matrix(covariance_matrix, precision_matrix, scale_tril)
-        df, n = tensor_of(df, matrix.dtype), matrix.shape[-1]
+        n = matrix.shape[-1]
+        df = xp.astype(tensor_of(df, matrix.dtype), matrix.dtype, copy=False)
         shape = np.broadcast_shapes(tuple(matrix.shape)[:-2], tuple(df.shape))
         if holds(xp.any(df <= n - 1)):
             raise ValueError(f"Value of df={df} expected to be greater than ndim - 1 = {n - 1}.")

@@ -225,7 +225,9 @@ class Dirichlet(Distribution):
         shares = draws / xp.sum(draws, axis=-1, keepdims=True)
         # Where the others are too small for the dtype, a share is less than 1 all the same, as in PyTorch.
         limits = np.finfo(numpy_dtype(shares.dtype))
-        return xp.clip(shares, float(limits.smallest_normal), float(1 - limits.epsneg))
+        whole = shares.detach()
+        moved = xp.clip(whole, float(limits.smallest_normal), float(1 - limits.epsneg)) - whole
+        return shares + moved  # with the gradient of the shares, also where they are moved
 
     @override
     def log_prob(self, value: Any) -> Any:

@@ -16,6 +16,7 @@ from dispatchkit.as_torch.spelling import HOME
 from dispatchkit.errors import GradcheckError
 from dispatchkit.nn import init
 from dispatchkit.optim import required
+from dispatchkit.optim.lr_scheduler.schedules import EPOCH_DEPRECATION_WARNING, LRScheduler
 from dispatchkit.resources import read_rows
 
 __all__ = ["PACKAGES", "PRIVATE", "enter_homes"]
@@ -77,7 +78,8 @@ def enter_homes() -> None:
     _give("cuda", {"_initialized": False})
     fans = (_calculate_fan_in_and_fan_out, _calculate_correct_fan)
     _give("nn.init", {each.__name__: each for each in fans})
-    _give("optim.lr_scheduler", {"_LRScheduler": of_module("optim.lr_scheduler")["LRScheduler"]})
+    schedules = {"_LRScheduler": LRScheduler, "EPOCH_DEPRECATION_WARNING": EPOCH_DEPRECATION_WARNING}
+    _give("optim.lr_scheduler", schedules)
 
 
 def _give(place: str, members: Mapping[str, Any]) -> None:

@@ -81,6 +81,7 @@ class WithoutKernels:
         differentiable: bool = False,
         **options: Any,
     ) -> None:
+        self._differentiable = differentiable
         super().__init__(params, *args, **options)  # type: ignore[call-arg]  # of the optimiser
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pickletools
 import sys
 import zipfile
-from collections import OrderedDict
+from collections import Counter, OrderedDict
 from collections.abc import Callable
 from typing import IO, Any
 
@@ -95,6 +95,7 @@ class _Archive:
             order = self.entry("byteorder").decode("ascii", "replace")
         self.swapped = order != sys.byteorder
         self.names: dict[str, Any] = {
+            "collections.Counter": _Named("Counter", Counter),
             "collections.OrderedDict": _Named("OrderedDict", lambda pairs=(): OrderedDict(pairs)),
             "torch._utils._rebuild_tensor_v2": _Named("tensor", self.tensor),
             "torch._utils._rebuild_parameter": _Named("parameter", self.parameter),

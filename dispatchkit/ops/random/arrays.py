@@ -33,7 +33,7 @@ def rand(
     Parameters
     ----------
     *shape : of the result, ints or one tuple of them
-    dtype : of the result, float32 or float64; the default one if None
+    dtype : of the result, float16, float32 or float64; the default one if None
 
     Notes
     -----
@@ -44,7 +44,7 @@ def rand(
     >>> dk.rand(2, 3).shape, dk.rand((2, 3)).shape
     ((2, 3), (2, 3))
     """
-    return drawn(xp, rand.__name__, source_of(generator).random, _spread(shape), dtype, device)
+    return drawn(xp, rand.__name__, source_of(generator).random, _spread(shape), dtype, device, below_one=True)
 
 
 @random(samples=lambda: [sample(2, 3), sample((2, 3)), sample(), sample(2, dtype="float32")])
@@ -60,7 +60,7 @@ def randn(
     Parameters
     ----------
     *shape : of the result, ints or one tuple of them
-    dtype : of the result, float32 or float64; the default one if None
+    dtype : of the result, float16, float32 or float64; the default one if None
 
     Notes
     -----
@@ -177,7 +177,8 @@ def rand_like(
     (2, 3)
     """
     distribution = source_of(generator).random
-    return drawn(xp, rand_like.__name__, distribution, x.shape, dtype or x.dtype, device or device_of(x))
+    place = device or device_of(x)
+    return drawn(xp, rand_like.__name__, distribution, x.shape, dtype or x.dtype, place, below_one=True)
 
 
 @random(samples=lambda: [sample(draw(2, 3)), sample(draw(), dtype="float32")])

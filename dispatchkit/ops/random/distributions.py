@@ -30,6 +30,8 @@ def drawn(
     shape: Shape,
     dtype: DType = None,
     device: Any = None,
+    *,
+    below_one: bool = False,
 ) -> Any:
     """Return an array of floating numbers from a distribution.
 
@@ -39,18 +41,27 @@ def drawn(
     name : of the operation, for messages
     distribution : a generator's method that takes `size` and `dtype`
     shape, dtype, device : of the result; the default floating dtype if None
+    below_one : whether all are below 1, to which float16 would round the last
 
     Raises
     ------
-    ValueError : if `dtype` is not float32 or float64
+    ValueError : if `dtype` is not float16, float32 or float64
     """
     if dtype is None:
         wanted = default_dtype_of("f")
     else:
         wanted = numpy_dtype(dtype)
-    if wanted.char not in "fd":
-        raise ValueError(f"{name}: dtype must be float32 or float64, found {wanted}")
-    return xp.asarray(distribution(size=shape_of(name, shape), dtype=wanted), device=device)
+    if wanted.char not in "efd":
+        raise ValueError(f"{name}: dtype must be float16, float32 or float64, found {wanted}")
+    size = shape_of(name, shape)
+    if wanted.char == "e":
+        numbers = np.asarray(distribution(size=size, dtype=np.float32))
+        if below_one:
+            numbers = np.floor(numbers * 2048) / 2048  # what float16 has between 0.5 and 1
+        numbers = numbers.astype(wanted)
+    else:
+        numbers = distribution(size=size, dtype=wanted)
+    return xp.asarray(numbers, device=device)
 
 
 @random(namespace=RANDOM, samples=lambda: [sample(shape=(2, 3)), sample(-1.0, 1.0), sample(shape=2, dtype="float32")])
@@ -70,7 +81,7 @@ def uniform(
     ----------
     low, high : the bounds; `high` is not drawn
     shape : of the result
-    dtype : of the result, float32 or float64; the default one if None
+    dtype : of the result, float16, float32 or float64; the default one if None
 
     Raises
     ------
@@ -83,7 +94,7 @@ def uniform(
     """
     if high < low:
         raise ValueError(f"{uniform.__name__}: high is not below low, found low={low} and high={high}")
-    numbers = drawn(xp, uniform.__name__, source_of(generator).random, shape, dtype, device)
+    numbers = drawn(xp, uniform.__name__, source_of(generator).random, shape, dtype, device, below_one=True)
     return numbers * float(high - low) + float(low)
 
 
@@ -104,7 +115,7 @@ def normal(
     ----------
     mean, std : of the distribution
     shape : of the result
-    dtype : of the result, float32 or float64; the default one if None
+    dtype : of the result, float16, float32 or float64; the default one if None
 
     Raises
     ------

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import math
+import warnings
 from bisect import bisect_right
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Literal
 
 from dispatchkit.marks import override
-from dispatchkit.optim.lr_scheduler.schedules import LRScheduler
+from dispatchkit.optim.lr_scheduler.schedules import EPOCH_DEPRECATION_WARNING, LRScheduler, apart
 from dispatchkit.optim.optimizer import Optimizer
 
 
@@ -109,14 +110,14 @@ class WithMomentum(LRScheduler):
     def _of_groups(self, optimizer: Optimizer, **values: Any) -> list[tuple[Any, ...]]:
         """Return for each group the values for it, of which each is one for all or a list of one for each."""
         name, groups = type(self).__name__, optimizer.param_groups
-        return list(zip(*(_of_each_group(name, key, x, groups) for key, x in values.items()), strict=True))
+        return list(zip(*(of_each_group(name, key, x, groups) for key, x in values.items()), strict=True))
 
     @override
     def _begin(self) -> None:
         if self.last_epoch == -1:
             self.base_lrs = [levels[0] for levels in self.levels]
             for group, first in zip(self.optimizer.param_groups, self.base_lrs, strict=True):
-                group["initial_lr"] = group["lr"] = first
+                group["initial_lr"], group["lr"] = apart(first), apart(first)
         super()._begin()
 
     @override
@@ -127,9 +128,14 @@ class WithMomentum(LRScheduler):
         """Return where the present step is between the levels of each group."""
         raise NotImplementedError
 
-    def step(self) -> None:
-        """Go on to the next batch; call it after the optimiser's `step`."""
-        super().step()
+    def step(self, epoch: int | None = None) -> None:
+        """Go on to the next batch; call it after the optimiser's `step`.
+
+        Parameters
+        ----------
+        epoch : number of the batch to go to, deprecated
+        """
+        super().step(epoch)
         for group, momentum in zip(self.optimizer.param_groups, self._now(self.momentums), strict=False):
             if "betas" in self.optimizer.defaults:
                 group["betas"] = (momentum, *group["betas"][1:])
@@ -348,15 +354,15 @@ class OneCycleLR(WithMomentum):
         return last + (first - last) / 2.0 * (math.cos(math.pi * share) + 1)
 
 
-def _of_each_group(schedule: str, name: str, value: Any, groups: list[Any]) -> list[Any]:
+def of_each_group(schedule: str, name: str, value: Any, groups: list[Any]) -> list[Any]:
     """Return the value for each group, of one number or a list."""
     if isinstance(value, (list, tuple)):
         values = list(value)
     else:
         values = [value] * len(groups)
     if len(values) != len(groups):
-        raise ValueError(f"{schedule}: expected {len(groups)} values for {name}, found {len(values)}")
-    return values
+        raise ValueError(f"{schedule}: {name} must be one number or {len(groups)} of them, found {len(values)}")
+    return [apart(each) for each in values]
 
 
 class ReduceLROnPlateau(LRScheduler):
@@ -377,6 +383,7 @@ class ReduceLROnPlateau(LRScheduler):
     Raises
     ------
     ValueError : for a factor from 1 on, another mode, or a list of another length
+    RuntimeError : from `step`, if the optimiser has got groups since and `min_lr` is a list, `min_lrs`, without them
 
     Examples
     --------
@@ -411,9 +418,12 @@ class ReduceLROnPlateau(LRScheduler):
                 f"ReduceLROnPlateau: mode must be 'min' or 'max' and threshold_mode 'rel' or 'abs', found {mode!r} and "
                 f"{threshold_mode!r}"
             )
-        self.min_lrs = _of_each_group("ReduceLROnPlateau", "min_lr", min_lr, optimizer.param_groups)
+        self.min_lrs = of_each_group("ReduceLROnPlateau", "min_lr", min_lr, optimizer.param_groups)
+        self.default_min_lr = None
+        if not isinstance(min_lr, (list, tuple)):
+            self.default_min_lr = min_lr
         self.optimizer = optimizer
-        self.base_lrs = [group["lr"] for group in optimizer.param_groups]
+        self.base_lrs = self._current()
         self.mode, self.threshold, self.threshold_mode = mode, threshold, threshold_mode
         self.factor, self.patience, self.cooldown, self.eps = factor, patience, cooldown, eps
         if mode == "min":
@@ -423,17 +433,22 @@ class ReduceLROnPlateau(LRScheduler):
         self.num_bad_epochs = self.cooldown_counter = self.last_epoch = 0
         self._last_lr = self._current()
 
-    def step(self, metrics: Any = None) -> None:
+    def step(self, metrics: Any = None, epoch: int | None = None) -> None:  # type: ignore[override]  # as PyTorch
         """Go on to the next epoch.
 
         Parameters
         ----------
         metrics : the measure of this one, a number
+        epoch : its number, deprecated
         """
         if metrics is None:
             raise TypeError("ReduceLROnPlateau: step(metrics) takes the measure of the epoch")
         measure = float(metrics)
-        self.last_epoch += 1
+        if epoch is None:
+            self.last_epoch += 1
+        else:
+            warnings.warn(EPOCH_DEPRECATION_WARNING, UserWarning, stacklevel=2)
+            self.last_epoch = epoch
         if self._is_better(measure):
             self.best, self.num_bad_epochs = measure, 0
         else:
@@ -442,12 +457,24 @@ class ReduceLROnPlateau(LRScheduler):
             self.cooldown_counter -= 1
             self.num_bad_epochs = 0
         if self.num_bad_epochs > self.patience:
-            for group, least in zip(self.optimizer.param_groups, self.min_lrs, strict=True):
-                lr = max(float(group["lr"]) * self.factor, least)
-                if float(group["lr"]) - lr > self.eps:
-                    group["lr"] = lr
+            self._reduce()
             self.cooldown_counter, self.num_bad_epochs = self.cooldown, 0
         self._last_lr = self._current()
+
+    def _reduce(self) -> None:
+        """Multiply the rates of all groups, those included that were added since."""
+        groups = self.optimizer.param_groups
+        if self.default_min_lr is not None:
+            self.min_lrs += [self.default_min_lr] * (len(groups) - len(self.min_lrs))
+        if len(self.min_lrs) != len(groups):
+            raise RuntimeError(
+                f"The number of param groups in the optimizer, {len(groups)}, differs from that of min_lrs, "
+                f"{len(self.min_lrs)}: append one to min_lrs when you add a group"
+            )
+        for group, least in zip(groups, self.min_lrs, strict=True):
+            lr = max(float(group["lr"]) * self.factor, least)
+            if float(group["lr"]) - lr > self.eps:
+                group["lr"] = lr
 
     def _is_better(self, measure: float) -> bool:
         sign = -1.0
@@ -542,7 +569,7 @@ class SequentialLR(Several):
         self._last_lr = self._current()
 
     @override
-    def step(self) -> None:
+    def step(self) -> None:  # type: ignore[override]  # of no epoch, as in PyTorch
         self.last_epoch += 1
         index = bisect_right(self._milestones, self.last_epoch)
         schedule = self._schedulers[index]
@@ -599,7 +626,7 @@ class ChainedScheduler(Several):
         self._last_lr = self._current()
 
     @override
-    def step(self) -> None:
+    def step(self) -> None:  # type: ignore[override]  # of no epoch, as in PyTorch
         self.last_epoch += 1
         for schedule in self._schedulers:
             schedule.step()

@@ -11,11 +11,21 @@ from typing import Any
 
 from dispatchkit.marks import override
 from dispatchkit.optim.optimizer import Optimizer
+from dispatchkit.tensor import Tensor
 
 EARLY = (
     "Detected call of `lr_scheduler.step()` before `optimizer.step()`. Call them in the opposite order, or the first "
-    "value of the learning rate schedule is skipped."
+    "value of the learning rate schedule is skipped. See "
+    "https://pytorch.org/docs/stable/optim.html#how-to-adjust-learning-rate"
 )
+EPOCH_DEPRECATION_WARNING = "the epoch of a schedule's step is deprecated: call step() without it, once for each epoch"
+
+
+def apart(value: Any) -> Any:
+    """Return a copy of a rate that is a tensor, which may be changed in place, and a number as it is."""
+    if isinstance(value, Tensor):
+        return value.clone()
+    return value
 
 
 class LRScheduler:
@@ -55,14 +65,14 @@ class LRScheduler:
             raise TypeError(f"{type(optimizer).__name__} is not an Optimizer")
         for number, group in enumerate(optimizer.param_groups):
             if last_epoch == -1:
-                group.setdefault("initial_lr", group["lr"])
+                group.setdefault("initial_lr", apart(group["lr"]))
             elif "initial_lr" not in group:
                 raise KeyError(
                     f"param 'initial_lr' is not specified in param_groups[{number}] when resuming "
                     f"{type(self).__name__} with last_epoch={last_epoch}: load the optimizer's state first"
                 )
         self.optimizer = optimizer
-        self.base_lrs: list[Any] = [group["initial_lr"] for group in optimizer.param_groups]
+        self.base_lrs: list[Any] = [apart(group["initial_lr"]) for group in optimizer.param_groups]
         self.last_epoch = last_epoch
         self._begin()
 
@@ -76,7 +86,7 @@ class LRScheduler:
     def _restart(self) -> None:
         """Begin anew, from the rates that the groups started from."""
         for group, base in zip(self.optimizer.param_groups, self.base_lrs, strict=True):
-            group["lr"] = base
+            group["lr"] = apart(base)
         self.last_epoch = -1
         self._begin()
 
@@ -88,21 +98,36 @@ class LRScheduler:
         """Return the rate of each group as the schedule last set it."""
         return self._last_lr
 
-    def step(self) -> None:
-        """Go on to the next epoch; call it after the optimiser's `step`."""
+    def step(self, epoch: int | None = None) -> None:
+        """Go on to the next epoch; call it after the optimiser's `step`.
+
+        Parameters
+        ----------
+        epoch : number of the epoch to go to, deprecated. The rates are then those of the formula of the epoch, where
+            the schedule has one, whatever they were before.
+        """
         if self._step_count == 1 and not self.optimizer._stepped:
             warnings.warn(EARLY, UserWarning, stacklevel=2)
         self._step_count += 1
-        self.last_epoch += 1
-        for group, lr in zip(self.optimizer.param_groups, self.get_lr(), strict=True):
+        if epoch is None:
+            self.last_epoch += 1
+            rates = self.get_lr()
+        else:
+            warnings.warn(EPOCH_DEPRECATION_WARNING, UserWarning, stacklevel=2)
+            self.last_epoch = epoch
+            rates = getattr(self, "_get_closed_form_lr", self.get_lr)()
+        for group, lr in zip(self.optimizer.param_groups, rates, strict=True):
             group["lr"] = lr
         self._last_lr = self._current()
 
     def _current(self) -> list[Any]:
-        return [group["lr"] for group in self.optimizer.param_groups]
+        return [apart(group["lr"]) for group in self.optimizer.param_groups]
 
     def _scale(self, factor: float) -> list[Any]:
         return [lr * factor for lr in self._current()]
+
+    def _from_the_start(self, factor: float) -> list[Any]:
+        return [base * factor for base in self.base_lrs]
 
     def state_dict(self) -> dict[str, Any]:
         """Return everything but the optimiser."""
@@ -249,6 +274,9 @@ class StepLR(LRScheduler):
             return self._scale(self.gamma)
         return self._current()
 
+    def _get_closed_form_lr(self) -> list[Any]:
+        return self._from_the_start(self.gamma ** (self.last_epoch // self.step_size))
+
 
 class MultiStepLR(LRScheduler):
     """Multiply the rates by a factor at certain epochs.
@@ -287,6 +315,10 @@ class MultiStepLR(LRScheduler):
             return self._scale(self.gamma**times)
         return self._current()
 
+    def _get_closed_form_lr(self) -> list[Any]:
+        passed = sum(times for epoch, times in self.milestones.items() if epoch <= self.last_epoch)
+        return self._from_the_start(self.gamma**passed)
+
 
 class ExponentialLR(LRScheduler):
     """Multiply the rates by a factor every epoch.
@@ -317,6 +349,9 @@ class ExponentialLR(LRScheduler):
         if self._is_initial:
             return self._current()
         return self._scale(self.gamma)
+
+    def _get_closed_form_lr(self) -> list[Any]:
+        return self._from_the_start(self.gamma**self.last_epoch)
 
 
 class CosineAnnealingLR(LRScheduler):
@@ -370,6 +405,10 @@ class CosineAnnealingLR(LRScheduler):
         ratio = (1 + math.cos(math.pi * epoch / self.T_max)) / (1 + math.cos(math.pi * (epoch - 1) / self.T_max))
         return [least + (lr - least) * ratio for lr in self._current()]
 
+    def _get_closed_form_lr(self) -> list[Any]:
+        share = (1 + math.cos(math.pi * self.last_epoch / self.T_max)) / 2
+        return [self.eta_min + (base - self.eta_min) * share for base in self.base_lrs]
+
 
 class PolynomialLR(LRScheduler):
     """Let the rates fall to zero by a power of the share of epochs that are left.
@@ -408,6 +447,10 @@ class PolynomialLR(LRScheduler):
         if self._is_initial or left < 0:
             return self._current()
         return self._scale((left / (left + 1)) ** self.power)
+
+    def _get_closed_form_lr(self) -> list[Any]:
+        left = self.total_iters - min(self.total_iters, self.last_epoch)
+        return self._from_the_start((left / self.total_iters) ** self.power)
 
 
 class ConstantLR(LRScheduler):
@@ -453,6 +496,11 @@ class ConstantLR(LRScheduler):
         if self.last_epoch == self.total_iters:
             return self._scale(1.0 / self.factor)
         return self._current()
+
+    def _get_closed_form_lr(self) -> list[Any]:
+        if self.last_epoch < self.total_iters:
+            return self._from_the_start(self.factor)
+        return self._from_the_start(1.0)
 
 
 class LinearLR(LRScheduler):
@@ -513,3 +561,7 @@ class LinearLR(LRScheduler):
         rise = self.end_factor - self.start_factor
         before = self.total_iters * self.start_factor + (self.last_epoch - 1) * rise
         return self._scale(1.0 + rise / before)
+
+    def _get_closed_form_lr(self) -> list[Any]:
+        share = min(self.total_iters, self.last_epoch) / self.total_iters
+        return self._from_the_start(self.start_factor + (self.end_factor - self.start_factor) * share)

@@ -23,7 +23,7 @@ from typing import Any
 import numpy as np
 import pytest
 import torch
-from torch.testing._internal import common_device_type, common_dtype, common_utils
+from torch.testing._internal import common_device_type, common_dtype, common_nn, common_utils
 
 import dispatchkit as dk
 import dispatchkit.as_torch as spelled
@@ -156,6 +156,10 @@ for _name in ("assertEqual", "assertNotEqual"):
 TestCase.assertRaisesRegex = lambda case, *args, **kwargs: Raises(case, *args, **kwargs)
 
 
+class NNTestCase(TestCase, common_nn.NNTestCase):  # type: ignore[misc]  # of a peer
+    """PyTorch's of layers, likewise."""
+
+
 def instantiate_for_the_cpu(tests: Any, names: Any, **options: Any) -> None:
     """Put the tests of a class for the CPU into the names of its module, whatever devices they are for."""
     common_device_type.instantiate_device_type_tests(tests, names, only_for="cpu")
@@ -179,6 +183,11 @@ def default_dtype(dtype: Any) -> Iterator[None]:
 
 REPLACED = {
     "TestCase": TestCase,
+    "NNTestCase": NNTestCase,
+    # Tables that make layers of PyTorch's own.
+    "module_tests": [],
+    "new_module_tests": [],
+    "criterion_tests": [],
     "set_default_dtype": default_dtype,
     "instantiate_device_type_tests": instantiate_for_the_cpu,
     **{
@@ -282,7 +291,10 @@ class Place(types.ModuleType):
         if name.startswith("__"):
             raise AttributeError(name)
         if path.startswith(HELPERS):
-            value = REPLACED.get(name) or getattr(importlib.import_module(self.__name__), name)
+            if name in REPLACED:
+                value = REPLACED[name]
+            else:
+                value = getattr(importlib.import_module(self.__name__), name)
             return place(path) if isinstance(value, types.ModuleType) else value
         value = vars(self.ours or spelled).get(name)  # a function hides the module of its name
         if not isinstance(value, types.FunctionType) and spelled_module(path) in sys.modules:
