@@ -14,6 +14,8 @@ def main() -> int:
     parser.add_argument("--only", help="a part of the names of the functions that are called")
     parser.add_argument("--shown", type=int, default=2, help="how many differences of a function and sort are shown")
     parser.add_argument("--half", action="store_true", help="make floating-point arrays of float16")
+    dtypes = ("float32", "float64")
+    parser.add_argument("--default", choices=dtypes, default="float64", help="the default dtype of both libraries")
     given = parser.parse_args()
     for name in ("torch", "expecttest"):
         if importlib.util.find_spec(name) is None:
@@ -21,7 +23,8 @@ def main() -> int:
             return 0
     from .running import fuzz
 
-    report = fuzz(given.seconds, given.seed, most=given.calls, only=given.only, half=given.half)
+    chosen = {"most": given.calls, "only": given.only, "half": given.half, "default": given.default}
+    report = fuzz(given.seconds, given.seed, **chosen)
     shown: Counter[tuple[str, str]] = Counter()
     for found in sorted(report.unlisted, key=lambda found: (found.sort, found.call.path, found.call.form)):
         shown[found.sort, found.call.path] += 1

@@ -126,7 +126,15 @@ class Drawing:
         return call.changed(args=tuple(args), kwargs={name: kwargs[name] for name in kwargs if name != "sorter"})
 
 
-def fuzz(seconds: float, seed: int, *, most: int | None = None, only: str | None = None, half: bool = False) -> Report:
+def fuzz(
+    seconds: float,
+    seed: int,
+    *,
+    most: int | None = None,
+    only: str | None = None,
+    half: bool = False,
+    default: str = "float64",
+) -> Report:
     """Make calls for a time, in a process of their own: wrong arguments can end PyTorch's.
 
     Parameters
@@ -136,9 +144,10 @@ def fuzz(seconds: float, seed: int, *, most: int | None = None, only: str | None
     most : how many calls at most
     only : a part of the names of the functions that are called
     half : whether floating-point arrays are of float16, which NumPy has, though it is no dtype of the spelling
+    default : name of the default dtype
     """
-    torch.set_default_dtype(torch.float64)
-    SPELLED.set_default_dtype(SPELLED.float64)
+    torch.set_default_dtype(getattr(torch, default))
+    SPELLED.set_default_dtype(getattr(SPELLED, default))
     torch.set_num_threads(1)
     report, entries, drawing = Report(), read(), Drawing(only, half=half)
     end = time.monotonic() + seconds
