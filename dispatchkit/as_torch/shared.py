@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import inspect
 import warnings
-from collections.abc import Container, Mapping
+from collections.abc import Container, Mapping, Sequence
 from types import FunctionType
 from typing import Any
 
@@ -66,6 +66,19 @@ def implicit_axis(name: str, ndim: int) -> int:
         stacklevel=3,
     )
     return int(ndim not in (0, 1, 3))
+
+
+def word_for(function: str, parameter: str, number: int, words: Sequence[str], error: type[Exception]) -> str:
+    """Return the word that a number stands for, as functions behind those of PyTorch's networks take them.
+
+    Raises
+    ------
+    Exception : the error, for a number that stands for none
+    """
+    if not 0 <= number < len(words):
+        meanings = ", ".join(f"{place} for {word!r}" for place, word in enumerate(words))
+        raise error(f"{function}: {parameter} must be {meanings}, found {number}")
+    return words[number]
 
 
 def kept(x: Any, beta: Any) -> Any:

@@ -46,7 +46,7 @@ NUMBERS_FIRST = frozenset({"add", "sub", "subtract", "mul", "multiply", "div", "
 # Of which one of two operands is a tensor.
 OF_A_TENSOR = frozenset({"pow", "float_power", "xlogy", "special.xlogy"})
 # Which make a whole number of one of any kind, where that is an array.
-CUTTING = frozenset({"split"})
+IN_WHOLE_NUMBERS = frozenset({"split"})
 ARGUMENT = re.compile(
     r"(?P<kind>\w+)(?P<list>\[\d*\])?(?P<optional>\?)?(?P<lists>\[\])? (?P<name>\w+)(?P<default>=.*)?"
 )
@@ -356,7 +356,8 @@ def _fits(path: str, argument: Argument, value: Any) -> bool:
     if argument.several:
         if isinstance(value, (tuple, list)):
             return all(_is_of(path, argument, each) or (each is None and argument.optional) for each in value)
-        return argument.single and (_is_of(path, argument, value) or (path in CUTTING and _is_real_number(value)))
+        becomes_whole = path in IN_WHOLE_NUMBERS and _is_real_number(value)
+        return argument.single and (becomes_whole or _is_of(path, argument, value))
     return _is_of(path, argument, value)
 
 

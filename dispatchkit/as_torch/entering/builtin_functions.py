@@ -6,9 +6,11 @@ import functools
 from collections.abc import Callable
 from typing import Any
 
+from dispatchkit.as_torch.shared import word_for
 from dispatchkit.as_torch.spelling import FUNCTIONS, HOME, Tensor, spell
 from dispatchkit.declare.namespace import tensor_namespace as xp
 from dispatchkit.graph.recording import no_grad
+from dispatchkit.nn import functional
 
 __all__ = ["OF_NETWORKS", "OF_THE_TOP"]
 
@@ -31,10 +33,8 @@ def _loss(name: str, *args: Any, reduction: int, **kwargs: Any) -> Any:
     ------
     ValueError : for a number that stands for nothing
     """
-    if not 0 <= reduction < len(REDUCTIONS):
-        meanings = ", ".join(f"{number} for {word!r}" for number, word in enumerate(REDUCTIONS))
-        raise ValueError(f"{name}: reduction must be {meanings}, found {reduction}")
-    return _of_networks(name, *args, reduction=REDUCTIONS[reduction], **kwargs)
+    word = word_for(name, "reduction", reduction, REDUCTIONS, ValueError)
+    return _of_networks(name, *args, reduction=word, **kwargs)
 
 
 def binary_cross_entropy_with_logits(
@@ -185,14 +185,6 @@ def conv_tbc(input: Any, weight: Any, bias: Any, pad: int = 0) -> Any:
     return y.permute(2, 0, 1)
 
 
-def _gates(input: Any, hx: Any, weights: Any, count: int) -> tuple[Any, Any]:
-    """Return what a cell makes of its input, and of what it has kept, in as many parts as it has gates."""
-    w_ih, w_hh, b_ih, b_hh = weights
-    parts = (_of_networks("linear", input, w_ih, b_ih), _of_networks("linear", hx, w_hh, b_hh))
-    from_input, from_kept = (FUNCTIONS["chunk"](part, count, -1) for part in parts)
-    return from_input, from_kept
-
-
 def gru_cell(input: Any, hx: Any, w_ih: Any, w_hh: Any, b_ih: Any = None, b_hh: Any = None) -> Any:
     """Return what a `GRUCell` of these weights gives.
 
@@ -208,31 +200,24 @@ def gru_cell(input: Any, hx: Any, w_ih: Any, w_hh: Any, b_ih: Any = None, b_hh: 
     >>> torch.allclose(torch.gru_cell(x, h, *cell.parameters()), cell(x, h))
     True
     """
-    (reset, update, new), (of_reset, of_update, of_new) = _gates(input, hx, (w_ih, w_hh, b_ih, b_hh), 3)
-    share = (update + of_update).sigmoid()
-    new = (new + (reset + of_reset).sigmoid() * of_new).tanh()
-    return new + share * (hx - new)
+    return spell(functional.gru(input, w_hh, hx, b_hh, w_ih, b_ih))
 
 
 def lstm_cell(input: Any, hx: Any, w_ih: Any, w_hh: Any, b_ih: Any = None, b_hh: Any = None) -> Any:
     """Return what an `LSTMCell` of these weights gives; `hx` is a pair of what it has kept, as is the result."""
     h, c = hx
-    parts = zip(*_gates(input, h, (w_ih, w_hh, b_ih, b_hh), 4), strict=True)
-    entering, forgetting, new, leaving = (from_input + from_kept for from_input, from_kept in parts)
-    c = forgetting.sigmoid() * c + entering.sigmoid() * new.tanh()
-    return leaving.sigmoid() * c.tanh(), c
+    h, c = functional.lstm(input, w_hh, h, c, b_hh, w_ih, b_ih)
+    return spell(h), spell(c)
 
 
 def rnn_tanh_cell(input: Any, hx: Any, w_ih: Any, w_hh: Any, b_ih: Any = None, b_hh: Any = None) -> Any:
     """Return what an `RNNCell` of these weights gives."""
-    (x,), (h,) = _gates(input, hx, (w_ih, w_hh, b_ih, b_hh), 1)
-    return (x + h).tanh()
+    return (_of_networks("linear", input, w_ih, b_ih) + _of_networks("linear", hx, w_hh, b_hh)).tanh()
 
 
 def rnn_relu_cell(input: Any, hx: Any, w_ih: Any, w_hh: Any, b_ih: Any = None, b_hh: Any = None) -> Any:
     """Return what an `RNNCell` of these weights gives whose nonlinearity is ``"relu"``."""
-    (x,), (h,) = _gates(input, hx, (w_ih, w_hh, b_ih, b_hh), 1)
-    return (x + h).relu()
+    return (_of_networks("linear", input, w_ih, b_ih) + _of_networks("linear", hx, w_hh, b_hh)).relu()
 
 
 def embedding_renorm_(input: Any, indices: Any, max_norm: float, norm_type: float) -> Any:

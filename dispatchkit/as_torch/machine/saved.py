@@ -15,7 +15,7 @@ from dispatchkit.graph.storage import Storage, vertex_of
 
 __all__ = ["SavedTensor", "give_saved_values"]
 
-FREED = (
+VALUES_FREED = (
     "Trying to backward through the graph a second time (or directly access saved tensors after they have already been "
     "freed). Saved intermediate values of the graph are freed when you call .backward() or autograd.grad(). Specify "
     "retain_graph=True if you need to backward through the graph a second time or if you need to access saved tensors "
@@ -64,7 +64,7 @@ class SavedTensor:
         """
         node = self._node
         if node.saved is None:
-            raise AutogradError(FREED)
+            raise AutogradError(VALUES_FREED)
         if self._index != RESULT:
             return node.saved[self._index]
         return getattr(node, "output", None)

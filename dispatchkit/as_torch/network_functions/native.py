@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from dispatchkit.as_torch.network_functions.grids import grid_sample
 from dispatchkit.as_torch.networks import batch_norm
-from dispatchkit.as_torch.shared import written_functions
+from dispatchkit.as_torch.shared import word_for, written_functions
 from dispatchkit.as_torch.table import ALONE
 from dispatchkit.declare.namespace import tensor_namespace as xp
 from dispatchkit.nn import functional
@@ -45,22 +45,10 @@ def native_group_norm(input, weight, bias, N, C, HxW, group, eps):
     return xp.reshape(y, input.shape), *statistics
 
 
-def _word(name, number, words):
-    """Return the word for a number.
-
-    Raises
-    ------
-    RuntimeError : for a number that stands for none
-    """
-    if not 0 <= number < len(words):
-        meanings = ", ".join(f"{place} for {word!r}" for place, word in enumerate(words))
-        raise RuntimeError(f"grid_sampler: {name} must be {meanings}, found {number}")
-    return words[number]
-
-
 def grid_sampler_2d(input, grid, interpolation_mode, padding_mode, align_corners):
-    mode = _word("interpolation_mode", interpolation_mode, INTERPOLATIONS)
-    return grid_sample(input, grid, mode, _word("padding_mode", padding_mode, PADDINGS), align_corners)
+    mode = word_for("grid_sampler", "interpolation_mode", interpolation_mode, INTERPOLATIONS, RuntimeError)
+    padding = word_for("grid_sampler", "padding_mode", padding_mode, PADDINGS, RuntimeError)
+    return grid_sample(input, grid, mode, padding, align_corners)
 
 
 def grid_sampler_3d(input, grid, interpolation_mode, padding_mode, align_corners):

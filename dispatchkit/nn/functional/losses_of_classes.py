@@ -200,9 +200,8 @@ def cross_entropy_numpy_flow(x, target, /, weight=None, *, ignore_index=-100, la
     if largest is None:
         return NotImplemented
     shares = np.subtract(x, largest, order="C")
-    places = _starts_of_rows(*x.shape) + target.astype(
-        np.intp, copy=False
-    )  # by one number each, which takes a fifth of two
+    # By one number for each element, which takes a fifth of two.
+    places = _starts_of_rows(*x.shape) + target.astype(np.intp, copy=False)
     of_target = shares.take(places)
     np.exp(shares, out=shares)
     sums = np.add.reduce(shares, 1)
