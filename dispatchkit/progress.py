@@ -52,7 +52,7 @@ class set_progress(Setting):  # noqa: N801  # used like a function, as `set_grad
     --------
     >>> import dispatchkit as dk
     >>> with dk.set_progress(False):
-    ...     report = dk.coverage(dk.types.ScalarTensor)
+    ...     report = dk.audit([dk.types.ScalarTensor, dk.Tensor], operations=[dk.add])
     """
 
     def __init__(self, shown: bool | None) -> None:

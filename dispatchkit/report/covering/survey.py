@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from itertools import chain, repeat
 from typing import Any
 from weakref import WeakKeyDictionary
@@ -143,7 +144,7 @@ def _operand(role: str, array: Any) -> Operand:
     return Operand(not role, lambda: value, lambda: value)
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Verdict:
     """How a sample call ends.
 
@@ -165,6 +166,11 @@ class Verdict:
         else:
             asked = prediction.asked[: prediction.asked.index(prediction.by) + 1]
         return tuple(answer.rule for answer in asked if answer.rule is not None and answer.verdict != PASSED_OVER)
+
+    @cached_property
+    def functions(self) -> frozenset[str]:
+        """The qualified names of all functions that the call comes to, read for each rule that is tried."""
+        return frozenset(inner.function for _, inner in self.prediction.walk())
 
     @property
     def is_certain(self) -> bool:
@@ -253,7 +259,7 @@ class Survey:
         """Return another survey with the verdicts on calls that come to none of the operations that changed."""
         names = {operation.qualified_name for operation in changed}
         for call, verdict in self.verdicts.items():
-            if names.isdisjoint(inner.function for _, inner in verdict.prediction.walk()):
+            if names.isdisjoint(verdict.functions):
                 other.verdicts[call] = verdict
         return other
 
