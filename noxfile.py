@@ -17,6 +17,8 @@ nox.options.reuse_existing_virtualenvs = True
 
 # What sessions start imports the package in hundreds of processes, which would each compile it.
 os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
+# Of what is installed, most modules are never imported: compiling them all takes as long as installing them.
+os.environ.setdefault("PIP_NO_COMPILE", "1")
 
 PYPROJECT = nox.project.load_toml("pyproject.toml")
 # Some folders have far slower tests than others: a process that has run out of tests takes some of another's.

@@ -231,8 +231,8 @@ def test_a_cell_of_types_rules_and_operations_runs_again_without_a_warning() -> 
 @pytest.mark.parametrize(
     ("name", "stride"),
     [
-        ("a rule of two types", 3),  # `nox -s faults` tries each line
-        ("a rule in place of another", 3),
+        ("a rule of two types", 11),  # `nox -s faults` tries each line
+        ("a rule in place of another", 7),
         ("a type of another library", 5),
         ("a conversion", 1),
         ("an overridable function", 1),
