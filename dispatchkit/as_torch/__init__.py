@@ -11,12 +11,12 @@ Examples
 >>> import dispatchkit.as_torch.nn as nn
 >>> x = torch.arange(6.0).view(2, 3)
 >>> x.size(0), torch.cat((x, x), 1).size()
-(2, (2, 6))
+(2, torch.Size([2, 6]))
 >>> values, indices = x.max(dim=1)
 >>> indices
 tensor([2, 2])
 >>> nn.Linear(3, 2)(x).split(1, dim=1)[0].shape
-(2, 1)
+torch.Size([2, 1])
 """
 
 from dispatchkit.as_torch.spelling import enter_modules as _enter_modules

@@ -5,7 +5,7 @@ Examples
 >>> import dispatchkit.as_torch as torch
 >>> from dispatchkit.as_torch.einops_layers import Rearrange
 >>> Rearrange("b c h w -> b (c h w)")(torch.ones(2, 3, 4, 5)).shape
-(2, 60)
+torch.Size([2, 60])
 """
 
 from __future__ import annotations

@@ -127,12 +127,13 @@ class Tensor(PlainTensor):
     >>> import dispatchkit.as_torch as torch
     >>> x = torch.ones(2, 6)
     >>> x.size(), x.view(-1, 3).size(0), x.std(dim=1, keepdim=True).shape
-    ((2, 6), 4, (2, 1))
+    (torch.Size([2, 6]), 4, torch.Size([2, 1]))
     """
 
     __module__ = HOME
     __dispatch_plain__ = True
     persistent: Any = None  # of an `nn.Buffer`, whether it is saved
+    _dtype_module = "torch."
     __dispatch_error__ = staticmethod(as_raised_by_pytorch)
     dtype = property(dtype_of_array)
 

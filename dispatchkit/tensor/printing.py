@@ -21,10 +21,16 @@ from typing import Any
 import numpy as np
 
 from dispatchkit.backends.arrays import as_numpy, device_of, dtype_name, without_graph
+from dispatchkit.ops.creation.dtypes import default_dtype_of
 from dispatchkit.protocol.densify import known_layout
 
 FIRST = {"precision": 4, "threshold": 1000, "edgeitems": 3, "linewidth": 80}
-_options = SimpleNamespace(**FIRST)
+PROFILES: dict[str, dict[str, int]] = {
+    "default": FIRST,
+    "short": {**FIRST, "precision": 2, "edgeitems": 2},
+    "full": {**FIRST, "threshold": sys.maxsize},
+}
+_options = SimpleNamespace(**FIRST, sci_mode=None)
 # What NumPy begins with; an option that a program has changed there counts here, too.
 NUMPYS = {"precision": 8, "threshold": 1000, "edgeitems": 3, "linewidth": 75}
 FEW = 50  # elements of a field, where what it belongs to is summarised
@@ -37,6 +43,8 @@ def set_printoptions(
     threshold: int | None = None,
     edgeitems: int | None = None,
     linewidth: int | None = None,
+    profile: str | None = None,
+    sci_mode: bool | None = None,
 ) -> None:
     """Set how tensors print.
 
@@ -46,10 +54,14 @@ def set_printoptions(
     threshold : number of elements from which on a tensor is summarised, 1000 at first
     edgeitems : elements shown at each end of a summarised axis, 3 at first
     linewidth : characters to a line, 80 at first
+    profile : sets the four options above that are not given: ``"default"`` to what they are at first, ``"short"`` to
+        two digits and two elements at each end, ``"full"`` so that no tensor is summarised
+    sci_mode : True to print floating-point numbers with exponents, False to print them without, None to print them
+        with exponents where they are very large or small, or differ much, as at first
 
     Raises
     ------
-    ValueError : for a negative number
+    ValueError : for a negative number, or a profile of another name
 
     Notes
     -----
@@ -65,12 +77,17 @@ def set_printoptions(
     >>> dk.set_printoptions(precision=4)
     """
     options = {"precision": precision, "threshold": threshold, "edgeitems": edgeitems, "linewidth": linewidth}
-    for name, value in options.items():
-        if value is not None and value < 0:
+    given = {name: value for name, value in options.items() if value is not None}
+    for name, value in given.items():
+        if value < 0:
             raise ValueError(f"set_printoptions: {name} is {value}; it cannot be negative")
-    for name, value in options.items():
-        if value is not None:
-            setattr(_options, name, value)
+    if profile is not None and profile not in PROFILES:
+        raise ValueError(f"set_printoptions: profile is {profile!r}; it is one of {', '.join(PROFILES)}")
+    if profile is not None:
+        given = {**PROFILES[profile], **given}
+    for name, value in given.items():
+        setattr(_options, name, value)
+    _options.sci_mode = sci_mode
 
 
 def option(name: str) -> int:
@@ -138,36 +155,69 @@ def formatted(spec: str) -> Iterator[None]:
         _spec.reset(token)
 
 
-def _numpy_options(values: Any) -> AbstractContextManager[Any]:
-    """Return the options to print values with: whole numbers as ``2.``, others with all their digits, as PyTorch."""
+def _numpy_options(values: Any, **changed: int) -> AbstractContextManager[Any]:
+    """Return the options to print values with: whole numbers as ``2.``, others with all their digits, as PyTorch.
+
+    Parameters
+    ----------
+    values : the numbers
+    **changed : options in the place of those that are set
+    """
     shown = values
     if values.dtype.kind in "fc":
         shown = values[np.isfinite(values)]
     whole = values.dtype.kind not in "fc" or bool(np.all(shown == np.round(shown)))
+    formatter: Any = None
+    if values.dtype.kind == "f" and _options.sci_mode is not None:
+        formatter = {"float_kind": _float_format(values, shown, whole)}
     if whole and values.dtype.kind == "f" and shown.size:
         # Where NumPy turns to exponents whole numbers, too, need their digits.
         # As Python's numbers: half precision holds no 1e8.
         largest = float(np.max(np.abs(shown)))
         smallest = float(np.min(np.abs(shown[shown != 0]), initial=np.inf))
         whole = largest < 1e8 and not (math.isfinite(smallest) and largest / smallest > 1000)
-    return np.printoptions(
-        precision=option("precision"),
-        threshold=option("threshold"),
-        edgeitems=option("edgeitems"),
-        linewidth=option("linewidth"),
-        floatmode="maxprec_equal" if whole else "fixed",
-        suppress=False,
-    )
+    options: dict[str, Any] = {name: option(name) for name in FIRST} | changed
+    floatmode: Any = "fixed"
+    if whole:
+        floatmode = "maxprec_equal"
+    return np.printoptions(**options, formatter=formatter, floatmode=floatmode, suppress=False)
 
 
-def format_tensor(name: str, array: Any, notes: list[str], spec: str = "") -> str:
+def _float_format(values: Any, finite: Any, whole: bool) -> Callable[[Any], str]:
+    """Return what writes floating-point numbers with exponents, or without them, as the option `sci_mode` says.
+
+    Parameters
+    ----------
+    values : the numbers
+    finite : those of them that are finite
+    whole : whether all of them are whole
+    """
+    if _options.sci_mode:
+        return lambda number: f"{number:.{option('precision')}e}"
+    digits, point = option("precision"), ""
+    if whole:
+        digits, point = 0, "."
+
+    def write(number: Any) -> str:
+        if not math.isfinite(number):
+            return str(number)
+        return f"{number:.{digits}f}{point}"
+
+    longest = [*np.unique(values[~np.isfinite(values)])]
+    if finite.size:
+        longest += [np.min(finite), np.max(finite)]
+    width = max(map(len, map(write, longest)), default=0)
+    return lambda number: write(number).rjust(width)
+
+
+def format_tensor(name: str, array: Any, notes: Sequence[str], spec: str = "") -> str:
     """Return ``name(elements, notes)``, long arrays summarised.
 
     Parameters
     ----------
     name : such as ``"tensor"``
     array : the raw array
-    notes : what is printed after the elements
+    notes : what is printed after the elements, as `array_notes` has it and further ones
     spec : format of each element, as `format` takes it
 
     Raises
@@ -186,18 +236,26 @@ def format_tensor(name: str, array: Any, notes: list[str], spec: str = "") -> st
             format(values.dtype.type(0).item(), spec)  # which a tensor without elements would not try
         with _numpy_options(values):
             body = np.array2string(values, separator=", ", prefix=f"{name}(", formatter=formatter)
-    return f"{name}({', '.join([body, *array_notes(array), *notes])})"
+    return f"{name}({', '.join([body, *notes])})"
 
 
-def array_notes(array: Any) -> list[str]:
-    """Return what is printed of a raw array after its elements: its dtype, and its size where it has none."""
+def array_notes(array: Any, module: str = "") -> list[str]:
+    """Return what is printed of a raw array after its elements: its size where it has none, and its dtype.
+
+    The dtype is left out where the elements alone would give it again: of the default dtypes.
+
+    Parameters
+    ----------
+    array : the raw array
+    module : what stands before the name of the dtype, such as ``"torch."``
+    """
     notes = []
-    dtype = dtype_name(array.dtype)
-    if dtype not in ("float64", "int64", "bool"):
-        notes.append(f"dtype={dtype}")
     shape = tuple(array.shape)
     if 0 in shape and shape != (0,):
         notes.append(f"size={shape}")
+    dtype = dtype_name(array.dtype)
+    if dtype not in [default_dtype_of(kind).name for kind in "bifc"]:
+        notes.append(f"dtype={module}{dtype}")
     return notes
 
 
@@ -409,7 +467,7 @@ def number_texts(values: Any, form: Format, kept: Texts) -> Texts:
     if spec:
         texts[kept] = [format(value.item(), spec) for value in chosen]
     elif chosen.size:
-        with _numpy_options(chosen), np.printoptions(threshold=sys.maxsize, linewidth=sys.maxsize):
+        with _numpy_options(chosen, threshold=sys.maxsize, linewidth=sys.maxsize):
             texts[kept] = np.array2string(chosen, separator="\n")[1:-1].split("\n")
     return texts
 
@@ -428,7 +486,7 @@ def written_array(array: Any, notes: Sequence[str]) -> Written | None:
         tuple(values.shape),
         lambda places, form, kept: number_texts(numbers(places), form, kept),
         numbers,
-        tail=(*array_notes(array), *notes),
+        tail=tuple(notes),
     )
 
 

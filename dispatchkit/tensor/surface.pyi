@@ -588,14 +588,14 @@ class ArrayMethods:
 
         >>> import dispatchkit as dk
         >>> dk.conj(dk.asarray([1 + 2j]))
-        tensor([1.-2.j], dtype=complex128)
+        tensor([1.-2.j])
         """
     def conjugate(self, /) -> Any:
         """Return the complex conjugate of each element.
 
         >>> import dispatchkit as dk
         >>> dk.conj(dk.asarray([1 + 2j]))
-        tensor([1.-2.j], dtype=complex128)
+        tensor([1.-2.j])
         """
     def __pow__(self, other: object, /) -> Any: ...
     def __rpow__(self, other: object, /) -> Any: ...
@@ -1411,14 +1411,14 @@ class ArrayMethods:
 
         >>> import dispatchkit as dk
         >>> dk.linalg.eig(dk.tensor([[0.0, 1.0], [-1.0, 0.0]])).eigenvalues
-        tensor([0.+1.j, 0.-1.j], dtype=complex128)
+        tensor([0.+1.j, 0.-1.j])
         """
     def eigvals(self, /) -> Any:
         """Compute the eigenvalues of square matrices.
 
         >>> import dispatchkit as dk
         >>> dk.linalg.eigvals(dk.tensor([[0.0, 1.0], [-1.0, 0.0]]))
-        tensor([0.+1.j, 0.-1.j], dtype=complex128)
+        tensor([0.+1.j, 0.-1.j])
         """
     def inverse(self, /) -> Any:
         """Inverse of square matrices.
@@ -2399,14 +2399,14 @@ class TensorMethods(ArrayMethods):
 
         >>> import dispatchkit as dk
         >>> dk.conj(dk.asarray([1 + 2j]))
-        tensor([1.-2.j], dtype=complex128)
+        tensor([1.-2.j])
         """
     def conjugate(self, /) -> Self:
         """Return the complex conjugate of each element.
 
         >>> import dispatchkit as dk
         >>> dk.conj(dk.asarray([1 + 2j]))
-        tensor([1.-2.j], dtype=complex128)
+        tensor([1.-2.j])
         """
     @overload
     def __pow__(self, other: Derived[Self, R], /) -> R: ...
@@ -3326,14 +3326,14 @@ class TensorMethods(ArrayMethods):
 
         >>> import dispatchkit as dk
         >>> dk.linalg.eig(dk.tensor([[0.0, 1.0], [-1.0, 0.0]])).eigenvalues
-        tensor([0.+1.j, 0.-1.j], dtype=complex128)
+        tensor([0.+1.j, 0.-1.j])
         """
     def eigvals(self, /) -> Self:
         """Compute the eigenvalues of square matrices.
 
         >>> import dispatchkit as dk
         >>> dk.linalg.eigvals(dk.tensor([[0.0, 1.0], [-1.0, 0.0]]))
-        tensor([0.+1.j, 0.-1.j], dtype=complex128)
+        tensor([0.+1.j, 0.-1.j])
         """
     def inverse(self, /) -> Self:
         """Inverse of square matrices.

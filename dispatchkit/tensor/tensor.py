@@ -40,7 +40,7 @@ from dispatchkit.tensor.conversion import ConversionMethods
 from dispatchkit.tensor.gradients import GradientMethods, gradient_of
 from dispatchkit.tensor.methods import TensorMethods
 from dispatchkit.tensor.notebook import html_of
-from dispatchkit.tensor.printing import Written, format_tensor, written_array
+from dispatchkit.tensor.printing import Written, array_notes, format_tensor, written_array
 from dispatchkit.tree import attributes_held, slot_names, slotted, take_attributes
 from dispatchkit.wording import class_name
 
@@ -345,6 +345,7 @@ class Tensor(ConversionMethods, GradientMethods, TensorMethods):
     __slots__ = ()
     __dispatch_results__: ClassVar[type[Tensor] | None] = None
     __dispatch_slots__: ClassVar[tuple[str, ...]] = ()
+    _dtype_module: ClassVar[str] = ""  # what stands before the name of the dtype where the tensor prints
 
     def __init__(
         self, data: Any, *more: Never, dtype: Any = None, device: Any = None, requires_grad: bool = False
@@ -488,13 +489,16 @@ class Tensor(ConversionMethods, GradientMethods, TensorMethods):
         name = "tensor"
         if type(self).__name__ != Tensor.__name__:
             name = type(self).__name__
-        notes = self._notes()
         if is_lazy(self.array):
-            return f"{name}({', '.join([repr(self.array), *notes])})"
-        return format_tensor(name, self.array, notes, spec)
+            return f"{name}({', '.join([repr(self.array), *self._graph_notes()])})"
+        return format_tensor(name, self.array, self._notes(), spec)
 
     def _notes(self) -> list[str]:
-        """Return what is printed after the elements: whether a gradient is required, and what made the tensor."""
+        """Return what is printed after the elements."""
+        return [*array_notes(self.array, self._dtype_module), *self._graph_notes()]
+
+    def _graph_notes(self) -> list[str]:
+        """Return what is printed last: whether a gradient is required, and what made the tensor."""
         if self._node is None:
             return []
         if self._node.is_leaf:
@@ -514,11 +518,18 @@ class Tensor(ConversionMethods, GradientMethods, TensorMethods):
 
     def __format__(self, spec: str) -> str:
         """Return the tensor with a format for each element; one without axes as its number."""
-        if not spec or (self.ndim and self.is_tracer):
+        if not spec and not self._prints_as_number():
             return str(self)
         if self.ndim == 0:
             return format(self.detach().item(), spec)
+        if self.is_tracer:
+            return str(self)
         return self._text(spec)
+
+    def _prints_as_number(self) -> bool:
+        """Return whether it is a number inside a text, as in ``f"{loss}"``: without axes, known, and of no own look."""
+        known = not (self.is_tracer or is_lazy(self.array))
+        return known and self.ndim == 0 and type(self).__repr__ is Tensor.__repr__
 
     def __copy__(self) -> Self:
         view = twin(self, vertex_of(self))

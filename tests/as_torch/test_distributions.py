@@ -446,7 +446,10 @@ def test_a_mixture_has_the_moments_of_its_parts(stats: Any) -> None:
         (lambda: D.MultivariateNormal(spelled.zeros(2)), "Exactly one of covariance_matrix or precision_matrix"),
         (lambda: D.Exponential(1.0).log_prob(spelled.tensor(-1.0)), r"to be within the support \(GreaterThanEq"),
         (lambda: D.Normal(0.0, 1.0).log_prob(0.5), "The value argument to log_prob must be a Tensor"),
-        (lambda: D.Normal(spelled.zeros(3), 1.0).log_prob(spelled.zeros(2)), r"not broadcastable .* \(2,\) vs \(3,\)"),
+        (
+            lambda: D.Normal(spelled.zeros(3), 1.0).log_prob(spelled.zeros(2)),
+            r"not broadcastable .* torch\.Size\(\[2\]\) vs torch",
+        ),
         (lambda: D.Independent(D.Normal(0.0, 1.0), 1), "Expected reinterpreted_batch_ndims <= .*, actual 1 vs 0"),
     ],
 )
@@ -649,7 +652,7 @@ def test_tools_of_distributions_of_ones_own() -> None:
 
 def test_wishart_wants_enough_degrees_of_freedom_and_one_matrix() -> None:
     matrix = spelled.eye(3)
-    with pytest.raises(ValueError, match=r"Value of df=tensor\(2\.\) expected to be greater than ndim - 1 = 2"):
+    with pytest.raises(ValueError, match=r"Value of df=2\.0 expected to be greater than ndim - 1 = 2"):
         D.Wishart(2.0, matrix)
     with pytest.raises(ValueError, match="Exactly one of covariance_matrix or precision_matrix or scale_tril"):
         D.Wishart(3.0)

@@ -103,6 +103,6 @@ def test_lengths_of_axes_know_how_many_elements_there_are() -> None:
     x = spelled.ones(2, 3, 4)
     assert (x.shape.numel(), x.size().numel(), x.shape[1:].numel(), (x.shape + x.shape[:1]).numel()) == (24, 24, 12, 48)
     assert isinstance(x.shape, spelled.Size)
-    assert (x.shape, repr(x.shape), spelled.Size([2]) == (2,)) == ((2, 3, 4), "(2, 3, 4)", True)
+    assert (x.shape, repr(x.shape), spelled.Size([2]) == (2,)) == ((2, 3, 4), "torch.Size([2, 3, 4])", True)
     assert isinstance(x.float().dtype, spelled.dtype)
     assert isinstance(x.dtype, spelled.dtype)

@@ -90,7 +90,8 @@ def test_lines_continue_below_the_first_element() -> None:
 @pytest.fixture
 def options() -> Iterator[None]:
     yield
-    dk.set_printoptions(precision=4, threshold=1000, edgeitems=3, linewidth=80)
+    dk.set_printoptions(profile="default")
+    dk.set_default_dtype(dk.float64)
 
 
 @pytest.mark.usefixtures("options")
@@ -117,6 +118,62 @@ def test_a_negative_option_is_refused_and_changes_nothing() -> None:
     with pytest.raises(ValueError, match="set_printoptions: threshold is -1; it cannot be negative"):
         dk.set_printoptions(precision=2, threshold=-1)
     assert repr(dk.tensor([3.14159])) == "tensor([3.1416])"
+
+
+@pytest.mark.usefixtures("options")
+def test_profiles_set_what_is_not_given() -> None:
+    dk.set_printoptions(profile="short", edgeitems=1, threshold=5)
+    assert repr(dk.arange(6) / 3) == "tensor([0.00, ..., 1.67])"
+    dk.set_printoptions(profile="full")
+    assert "..." not in repr(dk.arange(2000))
+    dk.set_printoptions(profile="default")
+    assert "..." in repr(dk.arange(2000))
+    with pytest.raises(ValueError, match="set_printoptions: profile is 'long'; it is one of default, short, full"):
+        dk.set_printoptions(precision=2, profile="long")
+    assert repr(dk.tensor([3.14159])) == "tensor([3.1416])"
+
+
+@pytest.mark.usefixtures("options")
+def test_exponents_are_printed_or_left_out_as_is_asked() -> None:
+    x = dk.tensor([1e-7, 3.14159, 1e9])
+    as_at_first = "tensor([1.0000e-07, 3.1416e+00, 1.0000e+09])"
+    assert repr(x) == as_at_first
+    dk.set_printoptions(sci_mode=False)
+    assert repr(x) == "tensor([         0.0000,          3.1416, 1000000000.0000])"
+    assert repr(dk.tensor([1.0, -2e9, float("inf")])) == "tensor([          1., -2000000000.,          inf])"
+    assert repr(dk.tensor([float("nan"), float("-inf")])) == "tensor([ nan, -inf])"
+    assert repr(dk.types.MaskedTensor(x, dk.tensor([True, False, True]))).count("e+") == 0
+    assert repr(dk.arange(3)) == "tensor([0, 1, 2])"
+    dk.set_printoptions(sci_mode=True)
+    assert repr(dk.tensor([3.14159, 20.0])) == "tensor([3.1416e+00, 2.0000e+01])"
+    dk.set_printoptions()
+    assert repr(x) == as_at_first
+
+
+@pytest.mark.usefixtures("options")
+def test_a_dtype_is_printed_where_the_elements_would_not_give_it_again() -> None:
+    single, double = dk.ones(2, dtype=dk.float32), dk.ones(2)
+    assert (repr(single), repr(double)) == ("tensor([1., 1.], dtype=float32)", "tensor([1., 1.])")
+    assert (repr(dk.tensor([1j])), repr(dk.empty((2, 0)))) == ("tensor([0.+1.j])", "tensor([], size=(2, 0))")
+    dk.set_default_dtype(dk.float32)
+    assert (repr(single), repr(double)) == ("tensor([1., 1.])", "tensor([1., 1.], dtype=float64)")
+    assert repr(dk.tensor([1j], dtype=dk.complex128)) == "tensor([0.+1.j], dtype=complex128)"
+    assert repr(dk.types.MaskedTensor(single, dk.tensor([True, False]))) == "MaskedTensor([1., --])"
+
+
+def test_a_tensor_without_axes_is_a_number_inside_a_text() -> None:
+    loss = dk.tensor(0.5, requires_grad=True) * 3
+    assert f"loss {loss}, {loss:.2f}, {dk.tensor(3)}" == "loss 1.5, 1.50, 3"
+    assert f"{dk.tensor([0.5])}" == "tensor([0.5000])"
+    assert f"{dk.nn.Parameter(dk.tensor(0.5))}" == "Parameter containing:\ntensor(0.5000, requires_grad=True)"
+    shown: list[str] = []
+
+    def show(x: dk.Tensor) -> dk.Tensor:
+        shown.append(f"{x}")
+        return x
+
+    dk.func.vmap(show)(dk.ones(2))
+    assert shown == ["Batched(level=1, tensor([1., 1.]))"]
 
 
 @pytest.mark.usefixtures("options")

@@ -44,7 +44,7 @@ class device(str):  # noqa: N801  # PyTorch's name
     @property
     def type(self) -> str:
         """The name without a number."""
-        return self.partition(":")[0]
+        return str(self).partition(":")[0]
 
     @property
     @override
@@ -54,6 +54,16 @@ class device(str):  # noqa: N801  # PyTorch's name
         if number:
             return int(number)
         return None
+
+    @override
+    def __repr__(self) -> str:
+        if self.index is None:
+            return f"device(type={self.type!r})"
+        return f"device(type={self.type!r}, index={self.index})"
+
+    @override
+    def __str__(self) -> str:
+        return str.__str__(self)
 
     def __enter__(self) -> device:
         return self

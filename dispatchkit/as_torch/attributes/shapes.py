@@ -33,6 +33,10 @@ class Shape(tuple[int, ...]):
         return value
 
     @override
+    def __repr__(self) -> str:
+        return f"torch.Size({list(self)})"
+
+    @override
     def __add__(self, other: Any) -> Any:
         """Return the lengths with others behind them."""
         return Shape(tuple.__add__(self, tuple(other)))

@@ -249,7 +249,7 @@ class LogisticNormal(TransformedDistribution):
     --------
     >>> import dispatchkit.as_torch as torch
     >>> torch.distributions.LogisticNormal(torch.zeros(2), torch.ones(2)).event_shape
-    (3,)
+    torch.Size([3])
     """
 
     arg_constraints = {"loc": constraints.real, "scale": constraints.positive}

@@ -29,7 +29,7 @@ class Independent(Distribution):
     >>> import dispatchkit.as_torch as torch
     >>> D = torch.distributions
     >>> D.Independent(D.Normal(torch.zeros(2, 3), 1.0), 1).event_shape
-    (3,)
+    torch.Size([3])
     """
 
     def __init__(self, base_distribution: Any, reinterpreted_batch_ndims: Any, validate_args: Any = None) -> None:

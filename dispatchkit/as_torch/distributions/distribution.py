@@ -52,7 +52,7 @@ class Distribution:
     --------
     >>> import dispatchkit.as_torch as torch
     >>> torch.distributions.Normal(torch.zeros(3), 1.0).batch_shape
-    (3,)
+    torch.Size([3])
     """
 
     arg_constraints: ClassVar[Any] = {}
@@ -202,7 +202,7 @@ class Distribution:
             return
         if not is_array(value):
             raise ValueError("The value argument to log_prob must be a Tensor")
-        shape, wanted = tuple(value.shape), self._batch_shape + self._event_shape
+        shape, wanted = value.shape, self._batch_shape + self._event_shape
         events = len(self._event_shape)
         if len(shape) < events or shape[len(shape) - events :] != self._event_shape:
             raise ValueError(f"The right-most size of value must match event_shape: {shape} vs {self._event_shape}.")
@@ -224,7 +224,7 @@ class Distribution:
         for name in self.arg_constraints:
             if name in self.__dict__:
                 value = self.__dict__[name]
-                shown = f"torch.Size({list(value.shape)})"
+                shown = repr(value.shape)
                 if value.size == 1:
                     shown = f"{value.item()}"
                 parts.append(f"{name}: {shown}")

@@ -31,7 +31,7 @@ class ReshapeTransform(Transform):
     --------
     >>> import dispatchkit.as_torch as torch
     >>> torch.distributions.ReshapeTransform((4,), (2, 2))(torch.ones(3, 4)).shape
-    (3, 2, 2)
+    torch.Size([3, 2, 2])
     """
 
     def __init__(self, in_shape: Any, out_shape: Any, cache_size: Any = 0) -> None:

@@ -136,7 +136,7 @@ def weight_norm(module: Any, name: str = "weight", dim: int | None = 0) -> Any:
     >>> import dispatchkit.as_torch as torch
     >>> layer = torch.nn.utils.weight_norm(torch.nn.Linear(2, 3))
     >>> [(name, p.shape) for name, p in layer.named_parameters()]
-    [('bias', (3,)), ('weight_g', (3, 1)), ('weight_v', (3, 2))]
+    [('bias', torch.Size([3])), ('weight_g', torch.Size([3, 1])), ('weight_v', torch.Size([3, 2]))]
     """
     hook, weight = _Directed(name, dim), getattr(module, name)
     length = hook.length(weight.detach())

@@ -51,7 +51,7 @@ def make_tensor(
     >>> import dispatchkit.as_torch as torch
     >>> x = torch.testing.make_tensor(2, 3, dtype=torch.float64, device="cpu", low=1.0, high=2.0)
     >>> x.shape, bool(((x >= 1) & (x < 2)).all())
-    ((2, 3), True)
+    (torch.Size([2, 3]), True)
     """
     lengths = tuple(shape[0]) if len(shape) == 1 and isinstance(shape[0], Sequence) else shape
     kind = numpy_dtype(dtype).kind

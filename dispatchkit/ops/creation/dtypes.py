@@ -87,8 +87,8 @@ def set_default_dtype(dtype: DType, /) -> None:
     --------
     >>> import dispatchkit as dk
     >>> dk.set_default_dtype(dk.float32)
-    >>> dk.ones(2)
-    tensor([1., 1.], dtype=float32)
+    >>> dk.ones(2).dtype
+    dtype('float32')
     >>> dk.set_default_dtype(dk.float64)
     """
     chosen = np.dtype(dtype)

@@ -243,7 +243,7 @@ def conj(xp: Namespace, x: Array, /) -> Array:
     Examples
     --------
     >>> dk.conj(dk.asarray([1 + 2j]))
-    tensor([1.-2.j], dtype=complex128)
+    tensor([1.-2.j])
     """
     return xp.conj(x)
 

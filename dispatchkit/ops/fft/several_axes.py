@@ -79,7 +79,7 @@ def fftn(xp: Namespace, x: Array, /, *, s: Lengths = None, axes: Lengths = None,
     --------
     >>> dk.fft.fftn(dk.asarray([[1.0, 2.0], [3.0, 4.0]]))
     tensor([[10.+0.j, -2.+0.j],
-            [-4.+0.j, 0.+0.j]], dtype=complex128)
+            [-4.+0.j, 0.+0.j]])
     """
     lengths, places = transformed_axes(fftn, x, s, axes, norm)
     x = not_empty(xp, as_complex(xp, x), *places)
@@ -116,7 +116,7 @@ def ifftn(xp: Namespace, x: Array, /, *, s: Lengths = None, axes: Lengths = None
     --------
     >>> dk.fft.ifftn(dk.asarray([[10.0, -2.0], [-4.0, 0.0]]))
     tensor([[1.+0.j, 2.+0.j],
-            [3.+0.j, 4.+0.j]], dtype=complex128)
+            [3.+0.j, 4.+0.j]])
     """
     lengths, places = transformed_axes(ifftn, x, s, axes, norm)
     x = not_empty(xp, as_complex(xp, x), *places)
@@ -155,7 +155,7 @@ def rfftn(xp: Namespace, x: Array, /, *, s: Lengths = None, axes: Lengths = None
     --------
     >>> dk.fft.rfftn(dk.asarray([[1.0, 2.0, 0.0, 2.0], [3.0, 4.0, 0.0, 4.0]]))
     tensor([[16.+0.j, 4.+0.j, -8.+0.j],
-            [-6.+0.j, -2.+0.j, 2.+0.j]], dtype=complex128)
+            [-6.+0.j, -2.+0.j, 2.+0.j]])
     """
     lengths, places = transformed_axes(rfftn, x, s, axes, norm, real=True)
     return xp.fft.rfftn(not_empty(xp, x, *places), s=lengths, axes=places, norm=norm)

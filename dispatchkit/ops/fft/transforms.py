@@ -248,7 +248,7 @@ def fft(xp: Namespace, x: Array, /, *, n: int | None = None, axis: int = -1, nor
     Examples
     --------
     >>> dk.fft.fft(dk.asarray([1.0, 2.0, 3.0, 2.0]))
-    tensor([ 8.+0.j, -2.+0.j,  0.+0.j, -2.+0.j], dtype=complex128)
+    tensor([ 8.+0.j, -2.+0.j,  0.+0.j, -2.+0.j])
     """
     length = transformed_axis(fft, x, n, axis, norm)
     x = not_empty(xp, as_complex(xp, x), axis)
@@ -284,7 +284,7 @@ def ifft(xp: Namespace, x: Array, /, *, n: int | None = None, axis: int = -1, no
     Examples
     --------
     >>> dk.fft.ifft(dk.asarray([8.0, -2.0, 0.0, -2.0]))
-    tensor([1.+0.j, 2.+0.j, 3.+0.j, 2.+0.j], dtype=complex128)
+    tensor([1.+0.j, 2.+0.j, 3.+0.j, 2.+0.j])
     """
     length = transformed_axis(ifft, x, n, axis, norm)
     x = not_empty(xp, as_complex(xp, x), axis)
@@ -322,7 +322,7 @@ def rfft(xp: Namespace, x: Array, /, *, n: int | None = None, axis: int = -1, no
     Examples
     --------
     >>> dk.fft.rfft(dk.asarray([1.0, 2.0, 3.0, 2.0]))
-    tensor([ 8.+0.j, -2.+0.j,  0.+0.j], dtype=complex128)
+    tensor([ 8.+0.j, -2.+0.j,  0.+0.j])
     """
     length = transformed_axis(rfft, x, n, axis, norm, real=True)
     return xp.fft.rfft(not_empty(xp, x, axis), n=length, axis=axis, norm=norm)
@@ -437,7 +437,7 @@ def ihfft(xp: Namespace, x: Array, /, *, n: int | None = None, axis: int = -1, n
     Examples
     --------
     >>> dk.fft.ihfft(dk.asarray([8.0, -2.0, 0.0, -2.0]))
-    tensor([1.-0.j, 2.-0.j, 3.-0.j], dtype=complex128)
+    tensor([1.-0.j, 2.-0.j, 3.-0.j])
     """
     length = transformed_axis(ihfft, x, n, axis, norm, real=True)
     return xp.conj(xp.fft.rfft(not_empty(xp, x, axis), n=length, axis=axis, norm=opposite(ihfft, norm)))

@@ -381,7 +381,7 @@ def eig(xp: Namespace, x: Array, /) -> EigResult:
     Examples
     --------
     >>> dk.linalg.eig(dk.tensor([[0.0, 1.0], [-1.0, 0.0]])).eigenvalues
-    tensor([0.+1.j, 0.-1.j], dtype=complex128)
+    tensor([0.+1.j, 0.-1.j])
     """
     require_square(eig, x)
     # NumPy gives complex arrays only where a number is not real.
@@ -435,7 +435,7 @@ def eigvals(xp: Namespace, x: Array, /) -> Array:
     Examples
     --------
     >>> dk.linalg.eigvals(dk.tensor([[0.0, 1.0], [-1.0, 0.0]]))
-    tensor([0.+1.j, 0.-1.j], dtype=complex128)
+    tensor([0.+1.j, 0.-1.j])
     """
     require_square(eigvals, x)
     return as_complex(xp, locate_errors(xp.linalg.eigvals, x))
