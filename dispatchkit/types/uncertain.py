@@ -32,6 +32,7 @@ from dispatchkit.types.plotting import Drawn, drawn
 from dispatchkit.types.rules import array_of, implements_each, is_plain
 from dispatchkit.types.uncertain_sources import (
     DOUBLE,
+    LONG,
     Sources,
     add_up,
     align_sources,
@@ -516,9 +517,7 @@ def getitem_uncertain(x: Any, key: Any, /) -> Any:
     if type(x) is not UncertainTensor or not is_simple_key(key):
         return propagate(ops.getitem, x, key)
     sources: Sources = x.sources
-    place: tuple[Any, ...] = (slice(None), key)
-    if type(key) is tuple:
-        place = (slice(None), *key)
+    place: tuple[Any, ...] = (slice(None), *key) if type(key) is tuple else (slice(None), key)
     if sources.ids.ndim == x.factor.ndim:
         plain = place
         if Tensor in map(type, place):
@@ -529,8 +528,9 @@ def getitem_uncertain(x: Any, key: Any, /) -> Any:
 
 @rows_by(UncertainTensor, getitem_uncertain)
 def rows_of_uncertain(x: UncertainTensor) -> Iterator[Any]:
-    factors = iter(ops.permute_dims(x.factor, (1, 0, *range(2, x.factor.ndim))))
-    ids = x.sources.ids
+    if len(x) < LONG:
+        return (getitem_uncertain(x, place) for place in range(len(x)))
+    ids, factors = x.sources.ids, iter(ops.permute_dims(x.factor, (1, 0, *range(2, x.factor.ndim))))
     if ids.ndim < x.factor.ndim:
         return (wrap_uncertain(value, factor, x.sources) for value, factor in zip(x.data, factors, strict=True))
     return map(wrap_uncertain, x.data, factors, map(Sources, np.moveaxis(ids, 1, 0)))

@@ -11,24 +11,28 @@ import dispatchkit as dk
 from dispatchkit.errors import ReplacementWarning
 from dispatchkit.types import MaskedTensor, QuantityTensor, UncertainTensor
 
-NUMBERS = np.arange(6.0).reshape(3, 2)
+NUMBERS = np.arange(20.0).reshape(10, 2)
 
 
 def vector(x: Any) -> Any:
     return x[:, 0]
 
 
+def few(x: Any) -> Any:
+    return x[:3]
+
+
 ARRAYS = {
     "masked": MaskedTensor(NUMBERS, NUMBERS % 4 > 0),
     "quantity": QuantityTensor(NUMBERS, "m"),
     "uncertain": UncertainTensor(NUMBERS, 0.5),
-    "uncertain of shared sources": UncertainTensor.from_covariance(NUMBERS, np.diag(np.arange(1.0, 7.0))),
+    "uncertain of shared sources": UncertainTensor.from_covariance(NUMBERS, np.diag(np.arange(1.0, 21.0))),
     "masked quantity": QuantityTensor(MaskedTensor(NUMBERS, NUMBERS % 4 > 0), "m"),
     "uncertain masked": MaskedTensor(UncertainTensor(NUMBERS, 0.5), NUMBERS % 4 > 0),
 }
 
 
-@pytest.mark.parametrize("change", [lambda x: x, vector], ids=["matrix", "vector"])
+@pytest.mark.parametrize("change", [lambda x: x, vector, few], ids=["matrix", "vector", "few"])
 @pytest.mark.parametrize("x", ARRAYS.values(), ids=ARRAYS)
 def test_iteration_gives_the_elements_by_their_indices(x: Any, change: Any) -> None:
     x = change(x)
