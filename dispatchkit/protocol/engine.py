@@ -72,8 +72,8 @@ class DispatchProtocol:
 
     def __init__(self, name: str, namespace: str | None = None) -> None:
         self.namespace = namespace
-        self.journal = Journal()
         self.types = ArrayTypes(name)
+        self.journal = Journal(self.types.own_ancestors)
         self.conversions = Conversions(self.types.records)
         self.handlers = Handlers(self.types)
         self.operations = Operations(self.journal)

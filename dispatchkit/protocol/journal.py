@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import weakref
-from collections.abc import Callable, Iterator
-from typing import Any
+from collections.abc import Callable, Collection, Iterable, Iterator
+from operator import attrgetter
+from types import NoneType
+from typing import Any, NamedTuple
 
 from dispatchkit.locks import SectionLock
 from dispatchkit.protocol.blocks import Block, Entered, innermost_state
@@ -14,8 +16,27 @@ from dispatchkit.protocol.types.declaration import Undo
 NEW_TYPES = 100
 
 
+class Meeting(NamedTuple):
+    """Which decisions a registration can change: those of calls that hold one of some types.
+
+    Attributes
+    ----------
+    types : a call holds an instance of one of them, or of a subclass
+    where_left_out : of calls that leave an argument out, or give nothing in its place, those that hold one of these
+    cache : holds all the decisions that can change; None where any may
+    """
+
+    types: Collection[type]
+    where_left_out: Collection[type] = ()
+    cache: Any = None
+
+
 class Journal:
     """The registrations of a protocol: they invalidate decisions, and those of a block can be undone.
+
+    Parameters
+    ----------
+    ancestors : gives the types that an instance of a type is one of, as far as registrations can be for them
 
     Attributes
     ----------
@@ -24,7 +45,7 @@ class Journal:
     loaders : load what a library declares when it is first used
     """
 
-    def __init__(self) -> None:
+    def __init__(self, ancestors: Callable[[type], Iterable[type]] = attrgetter("__mro__")) -> None:
         self.generation = 0
         self.lock = SectionLock()
         self.loaders: list[Callable[[], None]] = []
@@ -33,6 +54,10 @@ class Journal:
         # The types that decisions were kept for, and how many of them since decisions were last forgotten.
         self._types: weakref.WeakSet[type] = weakref.WeakSet()
         self._new_types = 0
+        # What those are one of that decisions are kept for now, and whether one is of a call that leaves something out.
+        self._ancestors = ancestors
+        self._met: weakref.WeakSet[type] = weakref.WeakSet()
+        self._left_out = False
         self._blocks = innermost_state("local registrations", None, self._undo_all)
 
     def keep(self, cache: Any, generation: int, memory: dict[Any, Any], path: tuple[Any, ...], decision: Any) -> None:
@@ -61,11 +86,19 @@ class Journal:
 
         self.lock.run(store)
 
-    def invalidate(self) -> None:
-        """Forget every decision."""
+    def invalidate(self, meeting: Meeting | None = None) -> None:
+        """Forget every decision, or those that a registration can change, and keep none that is being made.
+
+        Parameters
+        ----------
+        meeting : which decisions can change; all by default
+        """
 
         def forget() -> None:
-            self._forget()
+            if meeting is None:
+                self._forget()
+            elif self._has_met(meeting):
+                self._forget(meeting.cache)
             # Last: a thread that reads the new number finds the new registrations.
             self.generation += 1
 
@@ -80,27 +113,46 @@ class Journal:
 
         self.lock.run(clear)
 
-    def _forget(self) -> None:
-        for cache in list(self._caches):
+    def _forget(self, cache: Any = None) -> None:
+        if cache is not None:
             cache.clear()
+            return
+        for kept in list(self._caches):
+            kept.clear()
         self._caches.clear()
         self._new_types = 0
+        self._met.clear()
+        self._left_out = False
+
+    def _has_met(self, meeting: Meeting) -> bool:
+        """Return whether a decision is kept that a registration can change."""
+        types = meeting.types
+        if self._left_out:
+            types = (*types, *meeting.where_left_out)
+        return any(cls in self._met for cls in types)
 
     def _count_new_types(self, path: tuple[Any, ...]) -> None:
-        """Forget every decision once enough types are new."""
-        new_types = {cls for cls in _types_in(path) if cls not in self._types}
+        """Note the types of a decision; forget every one before it once enough types are new."""
+        types = set(_types_in(path))
+        new_types = {cls for cls in types if cls not in self._types and cls is not _Nothing}
         self._types.update(new_types)
         self._new_types += len(new_types)
         if self._new_types > NEW_TYPES:
             self._forget()
+        for cls in types:
+            if cls is NoneType or cls is _Nothing:
+                self._left_out = True
+            elif cls not in self._met:
+                self._met.update(self._ancestors(cls))
 
-    def make(self, *registrations: Callable[[], Undo]) -> None:
+    def make(self, *registrations: Callable[[], Undo], meeting: Meeting | None = None) -> None:
         """Make registrations; after an error, such as an interrupt, none of them is made.
 
         Parameters
         ----------
         *registrations : functions written in Python, after whose return no interrupt comes; each returns what undoes
             it, which may be called twice, and is undone itself where it raises
+        meeting : which decisions they can change; all by default
         """
         undos: list[Undo] = []
 
@@ -112,7 +164,7 @@ class Journal:
             self.lock.run(register_all)
             for undo in undos:
                 self.on_undo(undo)
-            self.invalidate()
+            self.invalidate(meeting)
         except BaseException:
             self._undo(undos)
             raise
@@ -164,9 +216,15 @@ class Journal:
             self._undo(undos)
 
 
+class _Nothing:
+    """Stands in keys for the members of an empty sequence."""
+
+
 def _types_in(key: Any) -> Iterator[type]:
-    """Yield the types in a key of decisions, which may hold tuples of them."""
-    if isinstance(key, tuple):
+    """Yield the types in a key of decisions, which may hold tuples of them; of an empty one a type that says so."""
+    if key == ():
+        yield _Nothing
+    elif isinstance(key, tuple):
         for entry in key:
             yield from _types_in(entry)
     elif isinstance(key, type):

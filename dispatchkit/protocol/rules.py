@@ -212,7 +212,9 @@ class Rule:
             least_named = {p.name: None for p in either[count:] if p.default is p.empty}
             calls += [([None] * (len(first) + count), {**named, **by_name})]
             calls += [([None] * (len(first) + count), {**least_named, name: None, **demanded}) for name in named]
-        return not any(self.refusal(args, kwargs) for args, kwargs in calls)
+        # Most operations take all arguments by position, and these calls are one.
+        different = {(len(args), *kwargs): (args, kwargs) for args, kwargs in calls}
+        return not any(self.refusal(args, kwargs) for args, kwargs in different.values())
 
     def distances(
         self, key: Key, parameters: Parameters, asked: type, order: Callable[[type], Sequence[type]]

@@ -27,6 +27,7 @@ from dispatchkit.errors import AutogradError, LostDerivativeError
 from dispatchkit.graph.recording import is_grad_enabled
 from dispatchkit.graph.storage import Storage, vertex_of
 from dispatchkit.graph.sweep import differentiated, follower_of
+from dispatchkit.ops.indexing.indexing import rows_of
 from dispatchkit.protocol.densify import make_dense
 from dispatchkit.protocol.instance import tensor_protocol
 from dispatchkit.tensor.gradients import like_tensor
@@ -198,7 +199,7 @@ class ConversionMethods(Storage):
         if self._node is not None and is_grad_enabled():
             # One node for all rows; those of single rows would each give a cotangent of the whole shape.
             return iter(tensor_namespace.unstack(self))
-        return (self[index] for index in range(len(self)))
+        return rows_of(self)
 
     def __contains__(self, value: Any) -> bool:
         return bool((self == value).any())

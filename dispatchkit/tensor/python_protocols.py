@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from importlib import import_module
 from typing import Any
 
@@ -13,6 +13,7 @@ from dispatchkit.declare.namespace import public_namespace, tensor_namespace
 from dispatchkit.errors import AutogradError
 from dispatchkit.graph.recording import enable_grad, is_grad_enabled
 from dispatchkit.ops.creation.fields import with_arrays
+from dispatchkit.ops.indexing.indexing import rows_of
 from dispatchkit.protocol.densify import make_dense
 from dispatchkit.protocol.fallbacks import fallback
 from dispatchkit.protocol.instance import tensor_protocol
@@ -116,11 +117,6 @@ def as_list(self: Any) -> Any:
         return self.item()
     except (TypeError, ValueError):  # it would lose what the type says of the number
         return self
-
-
-def elements(self: Any) -> Iterator[Any]:
-    """Return the parts along the first axis, one after the other."""
-    return (self[place] for place in range(len(self)))
 
 
 def contains(self: Any, value: Any) -> bool:
@@ -269,7 +265,7 @@ _members: dict[str, Callable[..., Any]] = {
     "__format__": format_of,
     "__index__": as_index,
     "__int__": _as_number("int", int),
-    "__iter__": elements,
+    "__iter__": rows_of,
     "__rdivmod__": divide_into,
     "__repr__": summarised(repr_of_fields(tensor_protocol)),
     "__round__": round_decimals,

@@ -24,6 +24,8 @@ class SparsePattern:
     second : the columns; for ``"csc"`` the rows
     shape : of the matrix
     format : ``"coo"``, ``"csr"`` or ``"csc"``
+    check : False for indices that are known to be right, of which then only the numbers and the ends are looked at. A
+        wrong one gives wrong results, or ends the process, since SciPy's functions look at none
 
     Raises
     ------
@@ -39,15 +41,23 @@ class SparsePattern:
             [ 3.,  0., -1.]])
     """
 
-    def __init__(self, first: Any, second: Any, shape: tuple[int, int], format: str = "coo") -> None:  # SciPy's
-        self._set(first, second, shape, format)
-        if self._repeats():
+    def __init__(
+        self,
+        first: Any,
+        second: Any,
+        shape: tuple[int, int],
+        format: str = "coo",  # SciPy's
+        *,
+        check: bool = True,
+    ) -> None:
+        self._set(first, second, shape, format, check=check)
+        if check and self._repeats():
             raise ValueError(
                 "SparseTensor: an element is stored twice; SparseTensor.coo(..., sum_duplicates=True) adds them up"
             )
 
-    def _set(self, first: Any, second: Any, shape: tuple[int, int], format: str) -> None:
-        """Set the indices after checking all but whether an element is there twice."""
+    def _set(self, first: Any, second: Any, shape: tuple[int, int], format: str, *, check: bool = True) -> None:
+        """Set the indices after checking all but whether an element is there twice; or their numbers alone."""
         if format not in FORMATS:
             raise ValueError(f"SparseTensor: format must be 'coo', 'csr' or 'csc', not {format!r}")
         self.first, self.second, self.format = np.asarray(first), np.asarray(second), format
@@ -57,7 +67,9 @@ class SparsePattern:
                 raise TypeError(
                     f"SparseTensor: indices must be vectors of integers, found shape {indices.shape} of {indices.dtype}"
                 )
-        self._check()
+        self._check_numbers()
+        if check:
+            self._check_each()
         self.first, self.second = _narrow(self.first, self.second, self.shape)
 
     @classmethod
@@ -74,19 +86,27 @@ class SparsePattern:
         keys, places = np.unique(repeated.keys, return_inverse=True)
         return known_pattern(*np.divmod(keys, max(repeated.shape[1], 1)), repeated.shape, "coo"), places
 
-    def _check(self) -> None:
-        lines = self.shape[1 if self.format == "csc" else 0]
-        ends = self.first
+    def _check_numbers(self) -> None:
+        """Check how many indices there are, and where the pointers start and end."""
         if self.format == "coo" and len(self.first) != len(self.second):
             raise ValueError(
                 f"SparseTensor: there are {len(self.first)} row indices and {len(self.second)} column indices"
             )
-        fits = len(ends) == lines + 1 and ends[0] == 0 and ends[-1] == len(self.second)
-        if self.format != "coo" and not (fits and (ends[1:] >= ends[:-1]).all()):
-            raise ValueError(
-                f"SparseTensor: pointers of {self.format} must rise from 0 to the number of elements, "
-                f"{len(self.second)}, in {lines + 1} steps"
-            )
+        lines, ends = self.shape[1 if self.format == "csc" else 0], self.first
+        if self.format != "coo" and not (len(ends) == lines + 1 and ends[0] == 0 and ends[-1] == len(self.second)):
+            raise self._wrong_pointers()
+
+    def _wrong_pointers(self) -> ValueError:
+        lines = self.shape[1 if self.format == "csc" else 0]
+        return ValueError(
+            f"SparseTensor: pointers of {self.format} must rise from 0 to the number of elements, "
+            f"{len(self.second)}, in {lines + 1} steps"
+        )
+
+    def _check_each(self) -> None:
+        """Check that pointers rise and that indices are in range."""
+        if self.format != "coo" and not (self.first[1:] >= self.first[:-1]).all():
+            raise self._wrong_pointers()
         # Lines are counted by pointers, which have as many.
         axes = [("row", self.first, self.shape[0])] * (self.format == "coo")
         if self.format == "csc":
@@ -323,32 +343,46 @@ def union(first: SparsePattern, second: SparsePattern) -> tuple[SparsePattern, A
     return known_pattern(pointers, columns[: len(codes)], first.shape, "csr"), left, codes
 
 
-def add_elements(
-    first: SparsePattern, second: SparsePattern, values: Any, others: Any
+def combine_elements(
+    kernel: str, first: SparsePattern, second: SparsePattern, values: Any, others: Any
 ) -> tuple[SparsePattern, Any] | None:
-    """Return the CSR pattern of a sum by SciPy's kernels, and its elements.
+    """Return the CSR pattern of a sum or a product of elements by SciPy's kernels, and its elements.
 
     None without SciPy, and where a zero comes out, which SciPy leaves out.
 
     Parameters
     ----------
+    kernel : ``"csr_plus_csr"`` or ``"csr_elmul_csr"``
     first, second : in CSR, of one shape
     values, others : of the elements; NumPy arrays of one dtype that the kernels know
     """
     tools, counts = kernels(), (len(values), len(others))
     if tools is None or sum(counts) >= LARGE:
         return None
-    pointers, stored = np.empty_like(first.first), np.empty_like(first.first)
-    columns, sums = np.empty(sum(counts), first.first.dtype), np.empty(sum(counts), values.dtype)
-    # How many elements either stores: those of sums of ones, none of which is 0.
-    ones = [np.ones(count, np.int8) for count in counts]
+    combine, pointers = getattr(tools, kernel), np.empty_like(first.first)
+    columns, combined = np.empty(sum(counts), first.first.dtype), np.empty(sum(counts), values.dtype)
     indices = (first.first, first.second), (second.first, second.second)
-    tools.csr_plus_csr(*first.shape, *indices[0], ones[0], *indices[1], ones[1], stored, columns, sums.view(np.int8))
-    tools.csr_plus_csr(*first.shape, *indices[0], values, *indices[1], others, pointers, columns, sums)
-    count = pointers[-1]
-    if count != stored[-1]:
+    stored = None
+    if not _gives_no_zero(kernel, values, others):
+        # How many elements there are to store: those of sums, or products, of ones, none of which is 0.
+        ones = [np.ones(count, np.int8) for count in counts]
+        places = (pointers, columns, combined.view(np.int8))
+        combine(*first.shape, *indices[0], ones[0], *indices[1], ones[1], *places)
+        stored = int(pointers[-1])
+    combine(*first.shape, *indices[0], values, *indices[1], others, pointers, columns, combined)
+    count = int(pointers[-1])
+    if stored is not None and count != stored:
         return None
-    return known_pattern(pointers, columns[:count], first.shape, "csr"), sums[:count]
+    return known_pattern(pointers, columns[:count], first.shape, "csr"), combined[:count]
+
+
+def _gives_no_zero(kernel: str, values: Any, others: Any) -> bool:
+    """Return whether it is plain to see that no sum, or no product, of elements of two arrays is 0."""
+    if values.dtype.kind != "f" or not (values.size and others.size):
+        return False
+    if kernel == "csr_plus_csr":
+        return bool(values.min() > 0 < others.min())
+    return bool(np.abs(values).min() * np.abs(others).min() > 0)
 
 
 def product(first: SparsePattern, second: SparsePattern, values: Any, others: Any) -> tuple[SparsePattern, Any] | None:

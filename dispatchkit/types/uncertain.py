@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import secrets
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from functools import reduce
 from typing import Any
@@ -13,6 +13,7 @@ import numpy as np
 from dispatchkit import fft, func, linalg, ops, random
 from dispatchkit.declare.wrapping import holds, wrap_array
 from dispatchkit.ops.creation.dtypes import get_default_dtype
+from dispatchkit.ops.indexing.indexing import rows_by
 from dispatchkit.protocol.fallbacks import fallback
 from dispatchkit.protocol.instance import tensor_protocol
 from dispatchkit.protocol.kinds import kinds
@@ -31,6 +32,7 @@ from dispatchkit.types.plotting import Drawn, drawn
 from dispatchkit.types.rules import array_of, implements_each, is_plain
 from dispatchkit.types.uncertain_sources import (
     DOUBLE,
+    LONG,
     Sources,
     add_up,
     align_sources,
@@ -44,6 +46,7 @@ from dispatchkit.types.uncertain_sources import (
     push_factors,
     scale_factor,
     size_of_columns,
+    slopes_of,
     sum_elements,
 )
 from dispatchkit.types.uncertainties_numbers import Expansion, expand, factor_of_covariance
@@ -387,10 +390,15 @@ def _checked_std(std: Any) -> Any:
     return std
 
 
-def _wrap(value: Any, factor: Any, sources: Sources) -> UncertainTensor:
+def wrap_uncertain(value: Any, factor: Any, sources: Sources) -> UncertainTensor:
+    """Return an array of parts that fit, of which none is structured; the constructor is passed by."""
     numbers: UncertainTensor = object.__new__(UncertainTensor)
-    numbers.data, numbers.factor, numbers.sources = _plain(value), _plain(factor), sources
+    numbers.data, numbers.factor, numbers.sources = value, factor, sources
     return numbers
+
+
+def _wrap(value: Any, factor: Any, sources: Sources) -> UncertainTensor:
+    return wrap_uncertain(_plain(value), _plain(factor), sources)
 
 
 def _part(x: UncertainTensor) -> tuple[Any, Any]:
@@ -422,27 +430,29 @@ def _by_slopes(op: Any, args: tuple[Any, ...]) -> UncertainTensor | None:
     slopes = derivative.slopes
     values, raw, uncertain = [], [], []
     for place, arg in enumerate(args):
-        cls = type(arg)
+        cls, value = type(arg), arg
         if cls is UncertainTensor:
             factor = array_of(arg.factor)
             if factor is None or place >= len(slopes) or slopes[place] is None:
                 return None
             uncertain.append((slopes[place], arg.sources, factor))
-            arg = arg.data
-        elif cls is not Tensor and cls is not float and cls is not int:
+            value = arg.data
+        elif cls is float or cls is int:
+            values.append(arg)
+            raw.append(arg)
+            continue
+        elif cls is not Tensor:
             return None
-        array = arg
-        if cls is UncertainTensor or cls is Tensor:
-            array = array_of(arg)
-            if array is None or array.dtype.kind == "c":
-                return None
-        values.append(arg)
+        array = array_of(value)
+        if array is None or array.dtype.kind == "c":
+            return None
+        values.append(value)
         raw.append(array)
     result = op(*values)
     moved = move_by_slopes(array_of(result), raw, uncertain)
     if moved is None:
         return None
-    return _wrap(result, *moved)
+    return wrap_uncertain(result, *moved)
 
 
 @tensor_protocol.implements(kinds.all, UncertainTensor)
@@ -451,9 +461,6 @@ def propagate(op: Any, /, *args: Any, **kwargs: Any) -> Any:
     kind = tensor_protocol.operation(op).kind
     if op is ops.setitem or kind is kinds.random or op.__name__ == "dropout":
         return decline("the derivative of what is written or random has no rule; write where(condition, x1, x2)")
-    if op in ADDING and not kwargs and _is_plain(args[0]):
-        ids, factor = add_up(op, *_part(args[0]))
-        return _wrap(op(args[0].data), factor, Sources(ids))
     if op is ops.where and isinstance(args[0], UncertainTensor):
         args = (args[0].data, *args[1:])
     arrays = [value for _, value in arguments(op, args, kwargs) if isinstance(value, UncertainTensor)]
@@ -482,7 +489,7 @@ def propagate(op: Any, /, *args: Any, **kwargs: Any) -> Any:
     ids, factors = join_sources(parts)
     sources = Sources(ids)
     if elementwise:
-        slopes = _slopes(call, values)
+        slopes = slopes_of(call, values)
         scaled = [scale_factor(slope, factor, result.ndim) for slope, factor in zip(slopes, factors, strict=True)]
         return _wrap(result, reduce(ops.add, scaled), sources)
 
@@ -496,18 +503,37 @@ def propagate(op: Any, /, *args: Any, **kwargs: Any) -> Any:
     return tensor_protocol.types.map_arrays(result, lambda value: _with_factor(value, next(rest), sources))
 
 
+@implements_each(ADDING, UncertainTensor)
+def add_uncertain(op: Any, x: Any, /, *args: Any, **kwargs: Any) -> Any:
+    """Add up all elements; of arrays of NumPy each source adds what it adds to the elements."""
+    if args or kwargs or not _is_plain(x):
+        return propagate(op, x, *args, **kwargs)
+    ids, factor = add_up(op, *_part(x))
+    return wrap_uncertain(op(x.data), factor, Sources(ids))
+
+
 @tensor_protocol.implements(ops.getitem, UncertainTensor)
 def getitem_uncertain(x: Any, key: Any, /) -> Any:
     if type(x) is not UncertainTensor or not is_simple_key(key):
         return propagate(ops.getitem, x, key)
-    parts = key
-    if type(key) is not tuple:
-        parts = (key,)
-    sources = x.sources
-    if are_own(sources.ids, x.factor):
-        plain = [np.asarray(part) if isinstance(part, Tensor) else part for part in parts]
-        sources = Sources(sources.ids[slice(None), *plain])
-    return _wrap(x.data[key], x.factor[slice(None), *parts], sources)
+    sources: Sources = x.sources
+    place: tuple[Any, ...] = (slice(None), *key) if type(key) is tuple else (slice(None), key)
+    if sources.ids.ndim == x.factor.ndim:
+        plain = place
+        if Tensor in map(type, place):
+            plain = tuple([np.asarray(part) if type(part) is Tensor else part for part in place])
+        sources = Sources(sources.ids[plain])
+    return wrap_uncertain(x.data[key], x.factor[place], sources)
+
+
+@rows_by(UncertainTensor, getitem_uncertain)
+def rows_of_uncertain(x: UncertainTensor) -> Iterator[Any]:
+    if len(x) < LONG:
+        return (getitem_uncertain(x, place) for place in range(len(x)))
+    ids, factors = x.sources.ids, iter(ops.permute_dims(x.factor, (1, 0, *range(2, x.factor.ndim))))
+    if ids.ndim < x.factor.ndim:
+        return (wrap_uncertain(value, factor, x.sources) for value, factor in zip(x.data, factors, strict=True))
+    return map(wrap_uncertain, x.data, factors, map(Sources, np.moveaxis(ids, 1, 0)))
 
 
 @tensor_protocol.implements(ops.sort, UncertainTensor)
@@ -538,7 +564,7 @@ def _few_sources(
     if op in MOVES:
         return move_sources(call, [_part(x) for x in arrays], result.shape)
     if elementwise:
-        slopes = _slopes(call, values)
+        slopes = slopes_of(call, values)
         factors = [scale_factor(slope, x.factor, result.ndim) for slope, x in zip(slopes, arrays, strict=True)]
         ids = [align_sources(x.sources.ids, result.shape) for x in arrays]
         if all(map(is_plain, factors)):
@@ -559,18 +585,6 @@ def _with_factor(value: Any, factor: Any, sources: Sources) -> Any:
     if value.dtype.kind in "fc":
         return _wrap(value, factor, sources)
     return value
-
-
-def _slopes(call: Any, values: tuple[Any, ...]) -> list[Any]:
-    """Return the derivatives of an elementwise function by each of its arguments."""
-
-    def slope(place: int) -> Any:
-        def alone(value: Any) -> Any:
-            return call(*values[:place], value, *values[place + 1 :])
-
-        return func.jvp(alone, (values[place],), (ops.ones_like(values[place]),))[1]
-
-    return [slope(place) for place in range(len(values))]
 
 
 def covariance(x1: UncertainTensor, x2: UncertainTensor | None = None) -> Any:

@@ -24,6 +24,8 @@ DOUBLE = np.dtype(np.float64)
 Moving = tuple[Any, "Sources", Any]
 # Sources that an element keeps for itself, at most; the time to add grows with the square.
 FEW = 16
+# Elements of which to change the order of axes first takes less time than an index for each.
+LONG = 8
 # In the place of a source that an element does not have.
 NONE = -1
 
@@ -35,8 +37,20 @@ class Sources:
     sources for each element, all different.
     """
 
+    __slots__ = ("_listed", "ids")
+
     def __init__(self, ids: Any) -> None:
         self.ids = ids
+        self._listed: list[int] | None = None  # once they are asked for: many numbers have the same sources
+
+    def listed(self) -> list[int]:
+        """Return the ids in a list, which stays as it is."""
+        if self._listed is None:
+            self._listed = self.ids.ravel().tolist()
+        return self._listed
+
+    def __reduce__(self) -> Any:
+        return Sources, (self.ids,)
 
     def __saved__(self) -> Any:
         return self.ids
@@ -160,9 +174,10 @@ def move_by_slopes(result: Any, args: Sequence[Any], uncertain: Sequence[Moving]
     for slope, sources, factor in uncertain:
         if factor.shape[1:] != shape or sources.ids.ndim != factor.ndim:
             return None
-        if callable(slope):
+        if type(slope) is not float and callable(slope):
             slope = slope(numpy_namespace, result, *args)
-        single = single and factor.dtype is DOUBLE
+        if factor.dtype is not DOUBLE:
+            single = False
         parts.append((slope, sources, factor))
     if single:
         return _add_numbers(parts, shape)
@@ -198,9 +213,9 @@ def _add_numbers(parts: Sequence[Moving], shape: tuple[int, ...]) -> tuple[Tenso
     """
     total: dict[int, float] = {}
     for slope, sources, factor in parts:
-        if not isinstance(slope, (int, float)):
+        if type(slope) is not float and type(slope) is not int:
             slope = slope.item()
-        for source, by in zip(sources.ids.ravel().tolist(), factor.ravel().tolist(), strict=True):
+        for source, by in zip(sources.listed(), factor.ravel().tolist() if shape else factor.tolist(), strict=True):
             part = 0.0
             if by and slope:  # what does not vary adds nothing, however steep the slope
                 part = by * slope
@@ -211,32 +226,42 @@ def _add_numbers(parts: Sequence[Moving], shape: tuple[int, ...]) -> tuple[Tenso
     held = parts[0][1]
     if total.pop(NONE, None) is not None or len(total) != len(held.ids):
         held = Sources(np.array([*total], held.ids.dtype).reshape(-1, *shape))
-    return wrap_array(Tensor, np.array([*total.values()], DOUBLE).reshape(-1, *shape)), held
+    numbers = np.array([*total.values()], DOUBLE)
+    return wrap_array(Tensor, numbers.reshape(-1, *shape) if shape else numbers), held
 
 
 def sum_elements(parts: Sequence[Part]) -> Part:
-    """Return the sum of all elements of parts of own sources."""
-    factor = ops.concat([ops.reshape(part, (-1,)) for _, part in parts])
-    ids = np.concatenate([ids.ravel() for ids, _ in parts])
-    if ids.size == 1:
-        every, places = ids, None
-    else:
+    """Return the sum of all elements of parts of own sources; of arrays of NumPy the factor is one, too."""
+    ids = parts[0][0].ravel()
+    if len(parts) > 1:
+        ids = np.concatenate([ids.ravel() for ids, _ in parts])
+    every, places = ids, None
+    if ids.size > 1:
         every, places = np.unique(ids, return_inverse=True)
-    if places is None or len(every) == len(ids):
+        if len(every) == len(ids):
+            every, places = ids, None
+    if isinstance(parts[0][1], np.ndarray):
+        total = np.concatenate([factor.ravel() for _, factor in parts])
+        if places is not None:
+            slopes, total = total, np.zeros(len(every), total.dtype)
+            np.add.at(total, places, slopes)
+        return every, total
+    factor = ops.concat([ops.reshape(part, (-1,)) for _, part in parts])
+    if places is None:
         return ids, factor
     zeros = ops.zeros((len(every),), dtype=factor.dtype, device=factor.device)
     return every, ops.index_put(zeros, ops.asarray(places).to(like=factor), factor, accumulate=True)
 
 
 def add_up(op: Any, ids: Any, factor: Any) -> Part:
-    """Return the sources of the sum, mean or cumulative sum of an array whose elements have sources of their own."""
+    """Return the sources of the sum, mean or cumulative sum of elements with sources of their own, in plain arrays."""
     if op is ops.cumulative_sum:
         every, whole = all_sources(ids, factor)
         return every, op(whole, axis=1)
-    every, total = sum_elements([(ids, factor)])
+    every, total = sum_elements([(ids, factor.array)])
     if op is ops.mean:
         total = total / max(math.prod(factor.shape[1:]), 1)
-    return every, total
+    return every, wrap_array(Tensor, total)
 
 
 def align_sources(ids: Any, shape: tuple[int, ...]) -> Any:
@@ -275,6 +300,18 @@ def move_rows(op: Callable[..., Any], rows: Any, *args: Any, **kwargs: Any) -> A
     if len(rows) == 1:
         return op(rows[0], *args, **kwargs)[None]
     return ops.stack([op(row, *args, **kwargs) for row in rows])
+
+
+def slopes_of(call: Any, values: tuple[Any, ...]) -> list[Any]:
+    """Return the derivatives of an elementwise function by each of its arguments."""
+
+    def slope(place: int) -> Any:
+        def alone(value: Any) -> Any:
+            return call(*values[:place], value, *values[place + 1 :])
+
+        return func.jvp(alone, (values[place],), (ops.ones_like(values[place]),))[1]
+
+    return [slope(place) for place in range(len(values))]
 
 
 def scale_factor(slope: Any, factor: Any, ndim: int) -> Any:

@@ -186,7 +186,7 @@ def test_a_handler_called_inside_has_its_fallbacks_back(protocol: DispatchProtoc
         assert lib.norm(A()) == ("root", ("root", 9.0))
 
 
-def test_the_chain_of_an_inner_call_is_kept_until_something_is_registered(
+def test_the_chain_of_an_inner_call_is_kept_until_something_is_registered_that_it_may_meet(
     protocol: DispatchProtocol, lib: Functions
 ) -> None:
     protocol.register_type(A, fallback=fallback.decompose)
@@ -198,4 +198,6 @@ def test_the_chain_of_an_inner_call_is_kept_until_something_is_registered(
     assert protocol.chain_without_later_fallbacks(square, (A,)) is kept
     protocol.implements(lib.root, A)(lambda x: "second")
     assert lib.norm(A()) == "second"
+    assert protocol.chain_without_later_fallbacks(square, (A,)) is kept
+    protocol.implements(lib.square, A)(lambda x: -x)
     assert protocol.chain_without_later_fallbacks(square, (A,)) is not kept

@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from dispatchkit.protocol.journal import Journal
+from dispatchkit.protocol.journal import Journal, Meeting
 
 
 class Cache:
@@ -58,3 +58,66 @@ def test_a_block_in_which_nothing_is_registered_forgets_no_decision() -> None:
     with journal.local_registrations():
         pass
     assert cache.memory == {int: "decided"}
+
+
+class Base: ...
+
+
+class Derived(Base): ...
+
+
+class Other: ...
+
+
+def kept_with(*path: Any) -> tuple[Journal, Cache, Cache]:
+    """Return a journal with a decision under a path, of the second of two caches of which both hold one."""
+    journal, first, second = Journal(), Cache(), Cache()
+    journal.keep(first, journal.generation, first.memory, (int,), "decided")
+    journal.keep(second, journal.generation, second.memory, path, "decided")
+    return journal, first, second
+
+
+def test_a_registration_for_types_that_no_call_has_met_leaves_all_decisions() -> None:
+    journal, first, second = kept_with(Derived, str)
+    before = journal.generation
+    journal.make(lambda: lambda: None, meeting=Meeting([Other]))
+    assert first.memory
+    assert second.memory
+    assert journal.generation > before  # a decision that is being made may be about these types
+
+
+def test_a_registration_for_a_superclass_of_what_calls_have_met_empties_the_tables() -> None:
+    for path in ((Derived,), (str, (int, Derived))):
+        journal, first, second = kept_with(*path)
+        journal.make(lambda: lambda: None, meeting=Meeting([Base]))
+        assert not first.memory
+        assert not second.memory
+        # No decision is left that it could meet.
+        journal.keep(first, journal.generation, first.memory, (str,), "decided")
+        journal.make(lambda: lambda: None, meeting=Meeting([Base]))
+        assert first.memory
+
+
+def test_a_registration_for_one_operation_empties_its_tables_alone() -> None:
+    journal, first, second = kept_with(Derived)
+    journal.make(lambda: lambda: None, meeting=Meeting([Base], cache=second))
+    assert first.memory
+    assert not second.memory
+
+
+def test_other_types_of_a_rule_count_where_a_call_left_something_out() -> None:
+    meeting = Meeting([Other], where_left_out=[Base])
+    for path, left in (((Derived, str), True), ((Derived, type(None)), False), ((Derived, ()), False)):
+        journal, _, second = kept_with(*path)
+        journal.make(lambda: lambda: None, meeting=meeting)
+        assert bool(second.memory) is left
+
+
+def test_leaving_a_block_forgets_what_was_decided_in_it() -> None:
+    journal, first, second = kept_with(Derived)
+    with journal.local_registrations():
+        journal.make(lambda: lambda: None, meeting=Meeting([Other]))
+        assert first.memory
+        journal.keep(second, journal.generation, second.memory, (Other,), "local")
+    assert not first.memory
+    assert not second.memory

@@ -47,3 +47,40 @@ def test_no_more_plans_are_kept_than_a_hundred_exponents_have() -> None:
     kept = [plans for plans in of_quantities._plans.values() if isinstance(plans, dict)]
     assert kept
     assert max(map(len, kept)) <= of_quantities.MOST_NUMBERS
+
+
+@pytest.mark.parametrize(
+    ("unit", "value", "written"),
+    [
+        ("m", QuantityTensor(2.0, "km"), 2000.0),
+        ("km", QuantityTensor(500.0, "m"), 0.5),
+        ("m", QuantityTensor(2.0, "metre"), 2.0),
+        ("degC", QuantityTensor(300.0, "K"), 300.0 - 273.15),
+        ("K", QuantityTensor(25.0, "degC"), 298.15),
+    ],
+)
+def test_values_that_are_written_are_converted_at_each_call(unit: str, value: QuantityTensor, written: float) -> None:
+    for key in (1, slice(1, 2), [1], 1):
+        x = QuantityTensor(np.asarray([1.0, 4.0, 9.0]), unit)
+        x[key] = value
+        np.testing.assert_allclose(x.magnitude.numpy(), [1.0, written, 9.0], rtol=1e-15)
+
+
+def test_what_does_not_convert_or_fit_is_refused_at_each_call() -> None:
+    lengths_of_integers = QuantityTensor(np.asarray([1, 2]), "m")
+    for _ in range(2):
+        with pytest.raises(UnitError, match=r"^setitem: 's' and 'm' measure different things"):
+            lengths()[0] = QuantityTensor(1.0, "s")
+        lengths_of_integers[0] = QuantityTensor(2, "km")
+        assert lengths_of_integers.magnitude.tolist() == [2000, 2]
+        with pytest.raises(UnitError, match=r"cannot hold the value in 'mm' exactly"):
+            lengths_of_integers[0] = QuantityTensor(5, "mm")
+
+
+def test_a_converted_value_takes_few_more_steps_than_one_of_the_same_unit() -> None:
+    x = lengths()
+
+    def write(value: QuantityTensor) -> None:
+        x[1] = value
+
+    assert steps_of(lambda: write(QuantityTensor(2.0, "km"))) <= 2.5 * steps_of(lambda: write(QuantityTensor(2.0, "m")))

@@ -14,6 +14,7 @@ import pytest
 
 import dispatchkit as dk
 from dispatchkit.types import SparsePattern, SparseTensor
+from tests.protocol.support import steps_of
 
 sparse = pytest.importorskip("scipy.sparse")
 
@@ -563,3 +564,47 @@ def test_sums_of_plain_matrices_take_no_numbers_of_elements(monkeypatch: pytest.
     a = FORMS["csr"]()
     np.testing.assert_allclose((a + B).to_dense().numpy(), (SCIPY + OTHER).toarray())
     np.testing.assert_allclose((a - B).to_dense().numpy(), (SCIPY - OTHER).toarray())
+
+
+@forms
+@pytest.mark.parametrize("dtype", ["float32", "float64", "complex128", "int64", "bool"])
+@pytest.mark.parametrize("value", [0.0, 1.0, 1e-30])
+def test_products_store_what_both_matrices_do_also_where_zeros_come_out(form: str, dtype: str, value: float) -> None:
+    a, b = dk.astype(FORMS[form](), dtype), dk.astype(SparseTensor(B.values * value, B.pattern), dtype)
+    a = SparseTensor(a.values * np.asarray(1e-30 if value == 1e-30 else 1, dtype), a.pattern)
+    places = [set(zip(x.pattern.rows.tolist(), x.pattern.columns.tolist(), strict=True)) for x in (a, b)]
+    product = a * b
+    assert product.nnz == len(places[0] & places[1])
+    assert product.format == ("coo" if form == "coo" else "csr")
+    assert product.dtype == dtype
+    np.testing.assert_allclose(product.to_dense().numpy(), (a.to_dense() * b.to_dense()).numpy())
+
+
+def test_sums_of_positive_elements_have_those_of_both() -> None:
+    a, b = (SparseTensor(dk.abs(x.values) + 1.0, x.pattern) for x in (FORMS["csr"](), B))
+    np.testing.assert_allclose((a + b).to_dense().numpy(), (a.to_dense() + b.to_dense()).numpy())
+
+
+def test_indices_that_are_known_to_be_right_are_not_looked_at_one_by_one() -> None:
+    values, columns, pointers = np.asarray([1.0, 2.0]), np.asarray([1, 0], np.int32), np.asarray([0, 1, 2], np.int32)
+    a = SparseTensor.csr(values, columns, pointers, shape=(2, 2), check=False)
+    assert a.to_dense().tolist() == [[0.0, 1.0], [2.0, 0.0]]
+    assert np.shares_memory(a.pattern.second, columns)
+    many = 10_000
+    starts, zeros = np.arange(many + 1), np.zeros(many, int)
+    few = steps_of(lambda: SparsePattern(starts, zeros, (many, 1), "csr", check=False))
+    assert few < steps_of(lambda: SparsePattern(starts, zeros, (many, 1), "csr"))
+
+
+def test_the_numbers_of_indices_are_checked_in_any_case() -> None:
+    for check in (True, False):
+        with pytest.raises(ValueError, match=r"^SparseTensor: pointers of csr must rise from 0 to the number of elem"):
+            SparseTensor.csr([1.0], [0], [0, 2], shape=(1, 1), check=check)
+        with pytest.raises(ValueError, match=r"^SparseTensor: there are 1 row indices and 2 column indices$"):
+            SparsePattern([0], [0, 1], (1, 2), check=check)
+        with pytest.raises(TypeError, match=r"^SparseTensor: indices must be vectors of integers"):
+            SparsePattern([0.0], [0.0], (1, 2), check=check)
+        with pytest.raises(ValueError, match=r"^SparseTensor: the pattern has 1 elements, values have shape"):
+            SparseTensor.csr([1.0, 2.0], [0], [0, 1], shape=(1, 1), check=check)
+    with pytest.raises(ValueError, match=r"^SparseTensor: pointers of csr must rise"):
+        SparseTensor.csr([1.0, 2.0], [0, 0], [0, 3, 2], shape=(2, 1))

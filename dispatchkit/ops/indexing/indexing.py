@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
-from typing import Any
+from collections.abc import Callable, Iterator
+from typing import Any, TypeVar
 
 import numpy as np
 
@@ -39,6 +39,7 @@ from dispatchkit.protocol.modes import is_asked, wait_again
 from dispatchkit.protocol.observers import live
 from dispatchkit.protocol.parameters import Key
 
+F = TypeVar("F", bound=Callable[..., Any])
 new: Callable[[Any], Any] = object.__new__
 ndarray = np.ndarray
 SELECTING = BASIC | {ndarray}
@@ -85,7 +86,7 @@ class Selection(Indexing):
                 if live and (cls is not base or is_asked(self)):
                     return general(x, key)
                 if cls is not base:
-                    path = cls, _types_in(key)
+                    path = cls, (type(key) if type(key) is not tuple else tuple(map(type, key)))
                     first = by_call.get(path) or decide(self, (x, key), {}, by_call, path)
                     if getattr(first, "gives", None) is not cls:
                         result = first(x, key)
@@ -139,17 +140,12 @@ def _node_of(operation: DeclaredOperation, x: Any, key: Any, r: Any) -> CallNode
     return n
 
 
-def _types_in(key: Any) -> Any:
-    """Return the types in an index, in order: of its parts if it is a tuple."""
-    if type(key) is tuple:
-        return tuple(map(type, key))
-    return type(key)
-
-
 def _finalize(operation: DeclaredOperation, y: Any, x: Any, key: Any) -> Any:
     """Return a result of a subclass with what it takes over from its sources."""
-    indices = [part for part in (key if type(key) is tuple else (key,)) if isinstance(part, Storage)]
-    type(x).__tensor_finalize__(y, operation.function, (x, *indices))
+    sources = (x,)
+    if type(key) not in BASIC:
+        sources = (x, *[part for part in (key if type(key) is tuple else (key,)) if isinstance(part, Storage)])
+    type(x).__tensor_finalize__(y, operation.function, sources)
     return y
 
 
@@ -262,6 +258,55 @@ def getitem_transpose(xp, g, x, key):
     return xp.index_put(nothing, key, g, accumulate=True)
 
 
+# By type the rule of `getitem` for it, and what gives the parts along the first axis as that rule does, in less time.
+_rows: dict[type, tuple[Callable[..., Any], Callable[[Any], Iterator[Any]]]] = {}
+
+
+def rows_by(cls: type, rule: Callable[..., Any]) -> Callable[[F], F]:
+    """Return a decorator of what iterates over arrays of a type, as long as a rule answers their `getitem`."""
+
+    def register(rows: F) -> F:
+        _rows[cls] = rule, rows
+        return rows
+
+    return register
+
+
+def rows_of(x: Any) -> Iterator[Any]:
+    """Return the parts of an array along its first axis, one after the other, as `getitem` gives them.
+
+    Raises
+    ------
+    TypeError : if it has no axes
+    """
+    count, cls = len(x), type(x)
+    operation: Any = getitem.__overridable__  # type: ignore[attr-defined]
+    answer, base = operation.by_call.get((cls, int)), operation.protocol.types.base
+    # The compiled core gives elements in less time still.
+    if core is None and (cls is base or getattr(answer, "gives", None) is cls):
+        return _rows_of_tensor(operation, x, count)
+    rule, rows = _rows.get(cls, (None, None))
+    if rows is not None and rule is answer and not live:
+        return rows(x)
+    return (x[place] for place in range(count))
+
+
+def _rows_of_tensor(operation: DeclaredOperation, x: Any, count: int) -> Iterator[Any]:
+    """Yield the rows of a tensor which nobody overrides, without the steps of `getitem` that are for nothing here."""
+    cls = type(x)
+    finalizes = cls is not operation.protocol.types.base
+    for place in range(count):
+        a = x.array
+        if live or x._node is not None or type(a) is not ndarray:
+            yield x[place]
+            continue
+        y = new(cls)
+        y.array = a[place, ...]
+        y._node = None
+        share_memory(y, x)
+        yield _finalize(operation, y, x, place) if finalizes else y
+
+
 @assignment(
     record=Indexing,
     passthrough=True,
@@ -336,7 +381,7 @@ class Assignment(Indexing):
                     return
                 cls, assign_by = type(x), general
                 if cls is not base and not live:
-                    path = cls, _types_in(key), type(value)
+                    path = cls, (type(key) if type(key) is not tuple else tuple(map(type, key))), type(value)
                     assign_by = by_call.get(path) or decide(self, (x, key, value), {}, by_call, path)
                     if getattr(assign_by, "gives", None) is not cls:
                         result = assign_by(x, key, value)

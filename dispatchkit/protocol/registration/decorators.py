@@ -7,7 +7,7 @@ import itertools
 import math
 import sys
 import warnings
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import partial
 from importlib import import_module
 from reprlib import recursive_repr
@@ -17,6 +17,7 @@ from typing import Any, TypeVar
 
 from dispatchkit.errors import FieldWarning, RegistrationError, ReplacementWarning, SignatureWarning
 from dispatchkit.protocol.densify import Derived, count_dense, make_dense
+from dispatchkit.protocol.journal import Meeting
 from dispatchkit.protocol.kinds import Kind
 from dispatchkit.protocol.naming import ANY, function_name, type_name
 from dispatchkit.protocol.overridable import Dispatcher, Overridable, operation_of
@@ -83,7 +84,9 @@ def array_type(protocol: Registering, declaration: Declaration) -> Callable[[T],
                 changed.__repr__ = repr_of_fields(protocol)
 
         protocol.journal.make(
-            lambda: types.records.declare(cls, checked), lambda: _change_class(protocol, cls, complete)
+            lambda: types.records.declare(cls, checked),
+            lambda: _change_class(protocol, cls, complete),
+            meeting=_meeting_type(protocol, cls),
         )
         return cls
 
@@ -123,7 +126,15 @@ def register_type(protocol: Registering, cls: type, declaration: Declaration) ->
     protocol.journal.make(
         lambda: types.records.declare(cls, checked),
         lambda: _change_class(protocol, cls, lambda: count_dense(protocol, cls)),
+        meeting=_meeting_type(protocol, cls),
     )
+
+
+def _meeting_type(protocol: Registering, cls: type) -> Meeting | None:
+    """Return which decisions the declaration of a type can change; None for all."""
+    if protocol.conversions.leads_to([cls]):
+        return None
+    return Meeting([cls])
 
 
 def repr_of_fields(protocol: Registering) -> Callable[[Any], str]:
@@ -327,10 +338,23 @@ def implements(
             rules += _other_orders(protocol, rules)
         add, remove = protocol.handlers.add, protocol.handlers.remove
         removals = [lambda rule=rule: remove(rule) for rule in stale]
-        protocol.journal.make(*removals, *(lambda rule=rule: add(rule) for rule in rules))
+        meeting = _meeting_rules(protocol, [*stale, *rules])
+        protocol.journal.make(*removals, *(lambda rule=rule: add(rule) for rule in rules), meeting=meeting)
         return handler
 
     return register
+
+
+def _meeting_rules(protocol: Dispatcher, rules: Sequence[Rule]) -> Meeting | None:
+    """Return which decisions rules for one target can change; None for all."""
+    own = [protocol.types.named_own(rule.types) for rule in rules]
+    types = {cls for classes in own for cls in classes}
+    if not all(own) or protocol.conversions.leads_to(types):
+        return None
+    target = rules[0].target
+    if isinstance(target, Kind) or any(rule.brings for rule in rules):
+        target = None
+    return Meeting(types, {cls for rule in rules for cls in rule.named}, target)
 
 
 def _check_commutes(target: Overridable | Kind) -> None:

@@ -368,6 +368,12 @@ class ArrayTypes:
         base = () if self.base is None else (self.base,)
         return (*bases, *dict.fromkeys(wider), *base, object)
 
+    def own_ancestors(self, cls: type) -> tuple[type, ...]:
+        """Return a type and its superclasses, without those that are no types of anybody: the base type, numbers."""
+        if cls is self.base:
+            return ()
+        return tuple([ancestor for ancestor in cls.__mro__ if ancestor is not object and ancestor not in self._raw])
+
     def takes_default(self, cls: type) -> bool:
         """Return whether a type is computed as the base type is."""
         return self.base is not None and issubclass(cls, self.base)

@@ -6,10 +6,10 @@ import copy
 import dataclasses
 import heapq
 import itertools
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal, NamedTuple, get_args
-from weakref import WeakValueDictionary, ref
+from weakref import WeakSet, WeakValueDictionary, ref
 
 from dispatchkit.locks import SectionLock
 from dispatchkit.protocol.types.agreement import agree
@@ -431,6 +431,12 @@ class Conversions:
 
     def __init__(self, records: Records) -> None:
         self._records = records
+        # What arrays are one of that conversions lead to: they answer calls that do not hold them.
+        self._targets: WeakSet[type] = WeakSet()
+
+    def leads_to(self, types: Iterable[type]) -> bool:
+        """Return whether a conversion leads to one of some types, or to a subclass; also one that has been undone."""
+        return any(cls in self._targets for cls in types)
 
     def add(self, edge: Conversion) -> Undo:
         """Store a conversion in place of one between the same types; return what restores the state before."""
@@ -445,6 +451,7 @@ class Conversions:
             else:
                 conversions[target] = replaced
 
+        self._targets.update(target.__mro__)
         conversions[target] = edge
         return undo
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from functools import reduce
 from types import NotImplementedType
 from typing import Any
@@ -13,6 +13,7 @@ from typing_extensions import deprecated
 
 from dispatchkit import linalg, ops, special
 from dispatchkit.declare.wrapping import wrap_array
+from dispatchkit.ops.indexing.indexing import rows_by
 from dispatchkit.ops.manipulation.shapes import dtype_meant
 from dispatchkit.protocol.fallbacks import fallback
 from dispatchkit.protocol.instance import tensor_protocol
@@ -542,6 +543,11 @@ def getitem_masked(x: Any, key: Any, /) -> Any:
     if not isinstance(x, MaskedTensor) and not _has_missing(key):
         return ops.getitem(x, key)
     return move_masked(ops.getitem, x, key)
+
+
+@rows_by(MaskedTensor, getitem_masked)
+def rows_of_masked(x: MaskedTensor) -> Iterator[Any]:
+    return map(wrap_masked, x.data, x.valid)
 
 
 @implements(ops.setitem, MaskedTensor)

@@ -20,7 +20,7 @@ from dispatchkit.types.rules import (
     promote,
 )
 from dispatchkit.types.sparse.matrix import KERNEL_TYPES, SparseTensor
-from dispatchkit.types.sparse_pattern import SparsePattern, add_elements, known_pattern, union
+from dispatchkit.types.sparse_pattern import SparsePattern, combine_elements, known_pattern, union
 
 NOT_ZERO = "what is not stored does not stay zero"
 NOT_FINITE = "0 times inf or nan is nan where nothing is stored"
@@ -101,6 +101,11 @@ def multiply_sparse(x1: SparseTensor, x2: SparseTensor, /) -> Any:
         return decline(SHAPES)
     if not all_finite(x1.values, x2.values):
         return decline(NOT_FINITE)
+    if x1.pattern == x2.pattern:
+        return SparseTensor(x1.values * x2.values, x1.pattern)
+    product = _of_arrays("csr_elmul_csr", x1, x2)
+    if product is not None:
+        return product
     pattern, values, others = on_both(x1, x2)
     return SparseTensor(values * others, pattern)
 
@@ -123,22 +128,22 @@ def add_sparse(x1: SparseTensor, x2: SparseTensor, /) -> Any:
         return decline(SHAPES)
     if x1.pattern == x2.pattern:
         return SparseTensor(x1.values + x2.values, x1.pattern)
-    total = _sum_of_arrays(x1, x2)
+    total = _of_arrays("csr_plus_csr", x1, x2)
     if total is not None:
         return total
     pattern, values, others = on_union(x1, x2)
     return SparseTensor(values + others, pattern)
 
 
-def _sum_of_arrays(x1: SparseTensor, x2: SparseTensor) -> SparseTensor | None:
-    """Return the sum of matrices whose values are plain, pattern and values at once; None for the long way."""
+def _of_arrays(kernel: str, x1: SparseTensor, x2: SparseTensor) -> SparseTensor | None:
+    """Return what one of SciPy's kernels makes of plain values, pattern and values at once; None for the long way."""
     if x1.dtype != x2.dtype or x1.dtype.char not in KERNEL_TYPES or not (is_plain(x1.values) and is_plain(x2.values)):
         return None
     (values, first), (others, second) = x1.pattern.by_rows(x1.values.array), x2.pattern.by_rows(x2.values.array)
-    total = add_elements(first, second, values, others)
-    if total is None:
+    combined = combine_elements(kernel, first, second, values, others)
+    if combined is None:
         return None
-    return SparseTensor(total[1], total[0].as_format(x1.format))
+    return SparseTensor(combined[1], combined[0].as_format(x1.format))
 
 
 @implements(ops.add, commutative=True)

@@ -173,27 +173,35 @@ class BlockDiagonalTensor(StructuredTensor):
         Blocks that lie behind one another in memory, such as those of one array, are kept as the array that they are
         parts of, which sees all that is written into them; others are copied into one at each call.
         """
+        arrays, whole = self._parts_and_whole()
+        if whole is None and arrays:
+            return _in_one_array(arrays)
+        return whole
+
+    def _parts_and_whole(self) -> tuple[list[np.ndarray], np.ndarray | None]:
+        """Return the arrays of blocks of one shape, and the array that they are the parts of, None where there is none.
+
+        No array where the blocks are of several shapes, or something differentiates one, or they are one tensor.
+        """
         results = vars(self).setdefault(KEPT, {})
         if WHOLE in results:
             array = array_of(results[WHOLE][0])
             if array is None or array.ndim > 3:
-                return None
-            return array
-        found: tuple[Any, list[np.ndarray], np.ndarray] | None = results.get("stack")
+                return [], None
+            return [], array
+        found: tuple[Any, list[np.ndarray], np.ndarray | None] | None = results.get("stack")
         if found is not None and found[0] is self.blocks:
-            _, arrays, stack = found
+            _, arrays, behind = found
             # Without a step of Python for each block, which would take as long as the product.
             differentiated = autograd.is_grad_enabled() and any(map(VERTEX_OF, self.blocks))
             if not differentiated and all(map(operator.is_, map(ARRAY_OF, self.blocks), arrays)):
-                return stack
+                return arrays, behind
         arrays_now = plain_arrays(*self.blocks)
         if arrays_now is None or arrays_now[0].ndim != 2 or len({array.shape for array in arrays_now}) > 1:
-            return None
+            return [], None
         behind = _array_of_parts(arrays_now)
-        if behind is None:
-            return np.concatenate(arrays_now).reshape(-1, *arrays_now[0].shape)
         results["stack"] = self.blocks, arrays_now, behind
-        return behind
+        return arrays_now, behind
 
     def each_block(self, function: Callable[[Any], Any]) -> list[Any]:
         """Return what a function of matrices gives of each block, in order.
@@ -311,22 +319,29 @@ class BlockDiagonalTensor(StructuredTensor):
 
     def times_array(self, x: np.ndarray) -> np.ndarray | None:
         """Return the product with a vector or columns, of all blocks at once."""
-        stack = self._stack()
-        if stack is None or not _fit(stack, x):
+        arrays, whole = self._parts_and_whole()
+        if whole is None:
+            if not arrays or not _fit(len(arrays), arrays[0], x):
+                return None
+            if len(arrays[0]) >= LARGE:
+                parts = x.reshape(len(arrays), -1, *x.shape[1:])
+                return np.concatenate([array.dot(part) for array, part in zip(arrays, parts, strict=True)])
+            whole = _in_one_array(arrays)
+        elif not _fit(len(whole), whole[0], x):
             return None
-        return np.matmul(stack, _parts(x, stack)).reshape(x.shape)
+        return np.matmul(whole, _parts(x, whole)).reshape(x.shape)
 
     def array_times(self, x: np.ndarray) -> np.ndarray | None:
         """Return the product of a vector with the matrix, of all blocks at once."""
         stack = self._stack()
-        if stack is None or not _fit(stack, x) or x.ndim != 1:
+        if stack is None or not _fit(len(stack), stack[0], x) or x.ndim != 1:
             return None
         return np.matmul(x.reshape(len(stack), 1, -1), stack).reshape(x.shape)
 
     def solve_array(self, x: np.ndarray) -> np.ndarray | None:
         """Return the solution for a vector or columns, of all blocks at once."""
         stack = self._stack()
-        if stack is None or not _fit(stack, x) or x.dtype.char not in "fdFD":
+        if stack is None or not _fit(len(stack), stack[0], x) or x.dtype.char not in "fdFD":
             return None
         try:
             return np.linalg.solve(stack, _parts(x, stack)).reshape(x.shape)
@@ -345,6 +360,7 @@ class BlockDiagonalTensor(StructuredTensor):
 ARRAY_OF, VERTEX_OF = operator.attrgetter("array"), operator.attrgetter("_node")
 
 
+LARGE = 64  # rows of blocks in several places, of which copies in one take longer than a product with each
 WHOLE = "whole"  # the name of what is kept of blocks that are one tensor
 NOTHING: dict[str, Any] = {}
 
@@ -395,9 +411,14 @@ def _array_of_parts(parts: Sequence[np.ndarray]) -> np.ndarray | None:
     return np.lib.stride_tricks.as_strided(first, (len(parts), *first.shape), (step, *first.strides), writeable=False)
 
 
-def _fit(stack: np.ndarray, x: np.ndarray) -> bool:
-    """Return whether a vector or columns of an array have the rows of all blocks, and their dtype."""
-    return x.ndim in {1, 2} and x.shape[0] == stack.shape[0] * stack.shape[1] and x.dtype == stack.dtype and x.size > 0
+def _in_one_array(arrays: list[np.ndarray]) -> np.ndarray:
+    """Return arrays of one shape as one array of shape (K, ...)."""
+    return np.concatenate(arrays).reshape(-1, *arrays[0].shape)
+
+
+def _fit(count: int, block: np.ndarray, x: np.ndarray) -> bool:
+    """Return whether a vector or columns of an array have the rows of so many blocks like one, and their dtype."""
+    return x.ndim in {1, 2} and x.shape[0] == count * len(block) and x.dtype == block.dtype and x.size > 0
 
 
 def _parts(x: np.ndarray, stack: np.ndarray) -> np.ndarray:

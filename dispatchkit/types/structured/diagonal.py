@@ -200,7 +200,7 @@ def is_nonzero(x: Tensor) -> bool:
 
 
 @np.errstate(divide="raise", invalid="raise")
-def _checked_quotient(x: np.ndarray, divisor: np.ndarray) -> np.ndarray:
+def _checked_quotient(x: Any, divisor: np.ndarray) -> np.ndarray:
     result: np.ndarray = x / divisor
     return result
 
@@ -250,10 +250,16 @@ def trace_diagonal(x: DiagonalTensor, /, *, offset: int = 0, dtype: Any = None) 
 
 @implements(linalg.inv)
 def inv_diagonal(x: DiagonalTensor, /) -> DiagonalTensor:
-    require_regular("inv", x, x.values)
     values = array_of(x.values)
-    if values is not None and values.dtype.char in "fd" and values.size < FEW:  # else it takes more than to divide
-        return _diagonal(wrap_array(Tensor, np.reciprocal(values)))
+    if values is not None and values.ndim == 1 and values.dtype.char in "fd":
+        if values.size >= FEW and SEES_ZEROS:
+            try:
+                return _diagonal(wrap_array(Tensor, _checked_quotient(values.dtype.type(1), values)))
+            except FloatingPointError:
+                pass
+        elif is_nonzero_array(values):
+            return _diagonal(wrap_array(Tensor, np.reciprocal(values)))  # of more it takes more than to divide
+    require_regular("inv", x, x.values)
     return DiagonalTensor(1 / x.values)
 
 

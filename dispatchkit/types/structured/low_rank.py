@@ -202,10 +202,19 @@ def trace_low_rank(x: LowRankTensor, /, *, offset: int = 0, dtype: Any = None) -
     arrays = plain_arrays(x.left, x.right)
     if arrays is None or offset or dtype is not None or arrays[0].shape[-2] != arrays[1].shape[-1]:
         return decline("a sum of the elements of a diagonal")
-    formula = "...ij,...ji->..."
-    if arrays[0].ndim == arrays[1].ndim == 2:
-        formula = "ij,ji->"
-    return wrap_array(Tensor, np.asarray(np.einsum(formula, *arrays)))
+    left, right = arrays
+    if not left.ndim == right.ndim == 2:
+        return wrap_array(Tensor, np.asarray(np.einsum("...ij,...ji->...", left, right)))
+    if len(right) <= FEW_ROWS and len(left) >= MANY and right.strides[1] == right.itemsize and right.dtype.kind in "fc":
+        # One sum of all would go through one of the factors against the order in which it lies in memory.
+        return wrap_array(Tensor, np.asarray(sum(map(np.dot, left.T, right))))
+    return wrap_array(Tensor, np.asarray(np.einsum("ij,ji->", left, right)))
+
+
+FEW_ROWS, MANY = (
+    16,
+    500,
+)  # of low rank, and of the matrix, for which a product for each row takes less time than one sum
 
 
 @implements(ops.add)

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import math
 import operator
-import weakref
-from contextvars import ContextVar
+from collections.abc import Iterator
 from dataclasses import replace
 from typing import Any
 
@@ -13,6 +12,7 @@ import numpy as np
 
 from dispatchkit import ops
 from dispatchkit.errors import UnitError
+from dispatchkit.ops.indexing.indexing import rows_by
 from dispatchkit.protocol.fallbacks import fallback
 from dispatchkit.protocol.instance import tensor_protocol
 from dispatchkit.protocol.kinds import kinds
@@ -29,6 +29,7 @@ from dispatchkit.types.exchange.tables import read_pandas
 from dispatchkit.types.levels import MOVING, Wrapper, arguments, is_simple_key, level, map_results, meets_another_type
 from dispatchkit.types.plotting import Drawn
 from dispatchkit.types.units.conversion import convert_numbers
+from dispatchkit.types.units.gradients import loss_unit, notes, unit_of_gradient, watch
 from dispatchkit.types.units.laws import (
     ASSIGNING,
     BY_ARGUMENTS,
@@ -41,16 +42,6 @@ from dispatchkit.types.units.laws import (
     law_of,
 )
 from dispatchkit.types.units.unit import ONE, UNCHANGED, Rescaling, Unit, is_unit
-
-
-def unit_of_gradient(unit: Unit, outputs: list[Unit | None]) -> Unit:
-    """Return the unit of derivatives: that of what is differentiated by that of what it is differentiated by."""
-    units = {ONE if output is None else output.delta for output in outputs}
-    if len(units) > 1:
-        raise UnitError(
-            f"grad: outputs in {' and '.join(sorted(f'{unit!s:}' for unit in units))} have no common gradient"
-        )
-    return units.pop() / unit.delta
 
 
 @tensor_protocol.array_type(
@@ -233,7 +224,7 @@ class QuantityTensor(Wrapper):
         gradient = self.data.grad
         if gradient is None:
             return None
-        note = _notes.get(id(self.data))
+        note = notes.get(id(self.data))
         return QuantityTensor(gradient, unit_of_gradient(self.unit, [note.unit if note else None]))
 
     @grad.setter
@@ -254,12 +245,12 @@ class QuantityTensor(Wrapper):
         ------
         UnitError : if gradients of a loss in another unit were accumulated before
         """
-        outer = _loss.get()
+        outer = loss_unit.get()
         try:
-            _loss.set(self.unit)
+            loss_unit.set(self.unit)
             self.data.backward(gradient, **kwargs)
         finally:
-            _loss.set(outer)
+            loss_unit.set(outer)
 
     def filled(self, value: Any) -> Any:
         """Return the quantity with a value in the places of missing elements; itself if there are none.
@@ -395,12 +386,25 @@ def getitem_quantity(x: Any, key: Any, /) -> Any:
     return compute_on_quantities(ops.getitem, x, key)
 
 
+@rows_by(QuantityTensor, getitem_quantity)
+def rows_of_quantity(x: QuantityTensor) -> Iterator[Any]:
+    unit = x.unit
+    return (_with_units(numbers, unit) for numbers in _by_step(x, None))
+
+
 @tensor_protocol.implements(ops.setitem, QuantityTensor)
 def setitem_quantity(x: Any, key: Any, value: Any, /) -> Any:
-    if type(x) is type(value) is QuantityTensor and x.unit is value.unit and is_simple_key(key):
-        numbers, new = _by_step(x, None), _by_step(value, None)
-        if type(numbers) is type(new) is Tensor and numbers.dtype == new.dtype:
-            return ops.setitem(numbers, key, new)
+    if type(x) is type(value) is QuantityTensor and is_simple_key(key):
+        step: Any = None
+        if x.unit is not value.unit:
+            step = _assigned.get((id(x.unit), id(value.unit)), UNCHANGED)
+        if step is not UNCHANGED:
+            numbers, new = _by_step(x, None), _by_step(value, None)
+            if type(numbers) is type(new) is Tensor and numbers.array.dtype == new.array.dtype:
+                if step is None:
+                    return ops.setitem(numbers, key, new)
+                if numbers.array.dtype.kind == "f":
+                    return ops.setitem(numbers, key, convert_numbers(new, step))
     return compute_on_quantities(ops.setitem, x, key, value)
 
 
@@ -432,6 +436,8 @@ def _compute_by_law(op: Any, law: Law, units: Any, adopted: Unit, args: tuple[An
         if name == "constant_values":
             _check_whole(op.__name__, name, options[name], args[0])
     result = op(*opened, **options)
+    if op is ops.setitem and type(args[0]) is type(args[2]) is QuantityTensor:
+        _assigned[id(args[0].unit), id(args[2].unit)] = steps[-1]
     if not assigning and not kwargs and adopted is ONE and len(steps) == len(args):
         _remember(op, law, args, (tuple(steps), unit))
     return _with_units(result, unit)
@@ -510,6 +516,8 @@ def _unit_of(value: Any, adopted: Unit) -> Unit:
 # number where that decides, too, such as an exponent, of which so many are kept.
 _plans: dict[Any, Any] = {}
 MOST_NUMBERS = 100
+# By the units of an array and of a quantity that is written into it: how that is converted, None where it is as it is.
+_assigned: dict[tuple[int, int], Rescaling | None] = {}
 
 
 def _conversion(name: str, unit: Unit, target: Unit) -> Rescaling | None:
@@ -535,7 +543,7 @@ def _by_step(value: Any, step: Rescaling | None) -> Any:
     if type(value) is QuantityTensor:
         value = value.data
         if type(value) is not Tensor or value._node is not None:
-            _watch(value)
+            watch(value)
     if step is None:
         return value
     return convert_numbers(value, step)
@@ -608,36 +616,3 @@ def _with_units(result: Any, unit: Any) -> Any:
             result, lambda array: array if (part_unit := next(units)) is None else QuantityTensor(array, part_unit)
         )
     return map_results(result, lambda array: QuantityTensor(array, unit))
-
-
-# The unit of the loss whose backward pass is under way, and what is noted of leaves, by their ids.
-_loss: ContextVar[Unit | None] = ContextVar("dispatchkit.types.loss", default=None)
-_notes: dict[int, _Note] = {}
-
-
-class _Note:
-    """Which unit the loss has whose gradient a leaf holds."""
-
-    def __init__(self, leaf: Tensor) -> None:
-        key = id(leaf)
-        self.leaf = weakref.ref(leaf, lambda _: _notes.pop(key, None) and None)
-        self.unit: Unit | None = None
-        leaf.register_hook(self.enter)
-
-    def enter(self, gradient: Tensor) -> None:
-        """Note the unit of the loss whose gradient arrives."""
-        leaf, unit = self.leaf(), _loss.get()
-        if leaf is not None and leaf.grad is not None and self.unit != unit:
-            raise UnitError(
-                f"backward: the gradient of a loss in '{unit or ''}' would be added to that of a loss in "
-                f"'{self.unit or ''}'; set grad to None first"
-            )
-        self.unit = unit
-
-
-def _watch(data: Any) -> None:
-    """Have the unit of the loss noted when a leaf gets a gradient; no tensor of a transformation accumulates one."""
-    if not isinstance(data, Tensor) or data.is_tracer:
-        return
-    if data.requires_grad and data.is_leaf and id(data) not in _notes:
-        _notes[id(data)] = _Note(data)

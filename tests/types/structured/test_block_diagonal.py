@@ -93,6 +93,19 @@ def test_blocks_of_one_shape_are_computed_at_once(name: str) -> None:
     same(CALLS[name](m, v), CALLS[name](m.to_dense(), v))
 
 
+@pytest.mark.parametrize("rows", [3, 70])
+@pytest.mark.parametrize("columns", [(), (2,), (1,)])
+def test_blocks_that_lie_apart_see_what_is_written_into_them(rows: int, columns: tuple[int, ...]) -> None:
+    arrays = [np.random.default_rng(i).normal(size=(rows, rows)) for i in range(3)]
+    m = BlockDiagonalTensor([dk.asarray(array) for array in arrays])
+    x = dk.asarray(np.random.default_rng(9).normal(size=(3 * rows, *columns)))
+    for _ in range(2):
+        np.testing.assert_allclose((m @ x).numpy(), m.to_dense().numpy() @ x.numpy(), rtol=1e-12, atol=1e-12)
+        arrays[1][0, 0] = 5.0
+    with pytest.raises(ValueError, match="cannot be multiplied"):
+        m @ x[1:]
+
+
 @pytest.mark.parametrize("make", [lambda: BlockDiagonalTensor(list(np.arange(18.0).reshape(2, 3, 3))), blocks])
 def test_a_row_or_column_is_that_of_one_block_with_zeros_around_it(make: Callable[[], Any]) -> None:
     x = make()

@@ -121,6 +121,31 @@ def test_the_trace_of_a_low_rank_matrix_is_that_of_the_dense_one(offset: int) ->
     npt.assert_allclose(dk.linalg.trace(a, offset=offset).item(), np.trace(a.to_dense().numpy(), offset), rtol=1e-12)
 
 
+@pytest.mark.parametrize("dtype", ["float32", "complex128", "int64"])
+@pytest.mark.parametrize("order", ["C", "F"])
+@pytest.mark.parametrize("rank", [1, 3, 20])
+def test_traces_of_large_matrices_of_low_rank_are_those_of_the_dense_ones(dtype: str, order: Any, rank: int) -> None:
+    left, right = RNG.normal(size=(600, rank)) * 3, RNG.normal(size=(rank, 600)) * 3
+    left, right = (np.asarray(x, dtype, order=order) for x in (left, right))
+    trace = dk.linalg.trace(LowRankTensor(left, right))
+    assert trace.dtype == dtype
+    npt.assert_allclose(trace.item(), np.trace(left @ right), rtol=1e-4)
+
+
+@pytest.mark.parametrize("n", [3, 1000])
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+def test_the_inverse_of_a_diagonal_is_refused_or_as_the_quotient_is(dtype: str, n: int) -> None:
+    values = np.linspace(1.0, 2.0, n).astype(dtype)
+    values[1] = np.inf
+    values[2] = np.nan
+    inverse = dk.linalg.inv(DiagonalTensor(values)).values
+    npt.assert_array_equal(inverse.numpy(), 1 / values)
+    assert inverse.dtype == dtype
+    values[0] = 0.0
+    with pytest.raises(np.linalg.LinAlgError, match=r"^inv: singular matrix: a DiagonalTensor with 0 on its diagonal$"):
+        dk.linalg.inv(DiagonalTensor(values))
+
+
 MATRICES: dict[str, tuple[Callable[[], StructuredTensor], int]] = {
     "diagonal": (lambda: DiagonalTensor(np.ones(N)), 60),
     "scalar": (lambda: ScalarTensor(N, 2.0), 60),
