@@ -20,13 +20,13 @@ F = "nn.functional."
 
 
 NAMES_OF_NUMBERS = frozenset(
-    {"min_val", "max_val", "lambd", "negative_slope", "alpha", "beta", "threshold", "value", "weight"}
+    {"min_val", "max_val", "lambd", "negative_slope", "alpha", "beta", "threshold", "value", "weight", "eps"}
 )
 
 
 @look_each_time_of(
     *(f"{F}{name}" for name in ("threshold", "hardtanh", "hardshrink", "leaky_relu", "elu", "celu", "softplus", "pad")),
-    *("constant_pad_nd", "index_fill", "addmm", "addmv", "addbmm", "baddbmm", "addr", "lerp"),
+    *("constant_pad_nd", "index_fill", "addmm", "addmv", "addbmm", "baddbmm", "addr", "lerp", "logit", "special.logit"),
 )
 def numbers_that_fit(given: Given) -> None:
     x: Any = given["input"]

@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from dispatchkit.as_torch.table import SYNONYMS, is_array
+from dispatchkit.as_torch.table import SYNONYMS, SYNONYMS_OF, is_array
 from dispatchkit.backends.arrays import numpy_dtype
 from dispatchkit.resources import read_rows
 
@@ -215,7 +215,7 @@ def numbers_of(path: str) -> dict[str, str]:
         if argument.kind == "Any":
             continue
         if argument.kind not in OF_NUMBERS:
-            tensors.add(argument.name)
+            tensors |= {argument.name, SYNONYMS_OF.get(path, {}).get(argument.name, argument.name)}
         elif argument.several and argument.kind == "int":
             kinds[argument.name] = OF_LENGTHS
         else:
