@@ -328,12 +328,15 @@ def check_method(
 
     Raises
     ------
-    TypeError : naming the forms
+    TypeError : saying how many there are, or naming the forms
     """
     for form in forms:
         missing = {argument.name for argument in form[len(args) :] if not argument.has_default}
         if missing <= {SYNONYMS.get(key, key) for key in kwargs} | kwargs.keys():
             return
+    count, least = len(args) + len(kwargs), min(map(_least, forms))
+    if count < least:
+        raise TypeError(f"{path}() takes at least {least} arguments, found {count}")
     types = [*map(name_of_type, args[1:]), *(f"{key}={name_of_type(value)}" for key, value in kwargs.items())]
     raise TypeError(
         f"{path}() received an invalid combination of arguments: got ({', '.join(types)}), but expected "
