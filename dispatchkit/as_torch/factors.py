@@ -442,7 +442,7 @@ def linalg_tensorinv(A, ind=2):
             f"Expected self to satisfy the requirement prod(self.shape[ind:]) == prod(self.shape[:ind]), but got "
             f"{math.prod(last)} != {math.prod(first)}"
         )
-    return xp.reshape(xp.linalg.inv(xp.reshape(A, (math.prod(first), -1))), (*last, *first))
+    return xp.reshape(xp.linalg.inv(xp.reshape(A, (math.prod(first), math.prod(last)))), (*last, *first))
 
 
 def linalg_cond(input, p=None):
@@ -465,7 +465,8 @@ def linalg_tensorsolve(A, B, dims=None):
             f"Expected self to satisfy the requirement prod(self.shape[other.ndim:]) == prod(self.shape[:other.ndim]), "
             f"but got {math.prod(unknown)} != {math.prod(B.shape)}"
         )
-    columns = xp.linalg.solve(xp.reshape(A, (-1, math.prod(unknown))), xp.reshape(B, (-1, 1)))
+    rows = math.prod(B.shape)
+    columns = xp.linalg.solve(xp.reshape(A, (rows, math.prod(unknown))), xp.reshape(B, (rows, 1)))
     return xp.reshape(columns, unknown)
 
 

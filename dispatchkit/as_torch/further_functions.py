@@ -151,7 +151,9 @@ def bincount(input, weights=None, minlength=0):
 
 
 def isin(elements, test_elements, *, assume_unique=False, invert=False):
-    return xp.isin(elements, test_elements, invert=invert)
+    operands = {"elements": elements, "test_elements": test_elements}
+    operands |= in_common_dtype(operands, frozenset(operands))
+    return xp.isin(*operands.values(), invert=invert)
 
 
 def trapezoid(y, x=None, *, dx=1, dim=-1):
@@ -364,6 +366,7 @@ def histc(input, bins=100, min=0, max=0):
     if bins <= 0:
         raise RuntimeError(f"histc: bins must be > 0, but got {bins}")
     x = xp.ravel(input.detach())
+    min, max = +min, +max  # no booleans
     if min == max and x.numel():
         min, max = xp.min(x).item(), xp.max(x).item()
     if min == max:
@@ -373,8 +376,8 @@ def histc(input, bins=100, min=0, max=0):
     if min > max:
         raise RuntimeError("histc: max must be larger than min")
     is_inside = (x >= min) & (x <= max)
-    share = xp.where(is_inside, x - min, 0) / (max - min)
-    places = xp.clip(xp.astype(share * bins, xp.int64), 0, bins - 1)
+    shares = xp.where(is_inside, x - min, 0) * bins / (max - min)
+    places = xp.clip(xp.astype(shares, xp.int64), 0, bins - 1)
     zeros = xp.zeros((bins,), dtype=input.dtype)
     return xp.scatter_add(zeros, 0, places, xp.astype(is_inside, input.dtype))
 

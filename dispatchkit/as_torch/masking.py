@@ -25,23 +25,26 @@ NEUTRAL = {
 # Functions along one axis, the first of those that are given, and along several.
 ALONG_ONE = frozenset({"cumsum", "cumprod", "softmax", "log_softmax", "softmin"})
 ALONG_SEVERAL = frozenset({"sum", "amax", "amin", "logsumexp"})
+# Functions that compute in the dtype that is asked for; of the others results are cast.
+COMPUTED_IN = frozenset({"sum", "cumsum", "cumprod", "softmax", "log_softmax", "softmin"})
 OF_WHOLE_ARRAYS = {"softmin": "nn.functional.softmin"}
 
 
 def filler(neutral, dtype):
-    """Return what counts for nothing in a dtype: for integers the least or largest there are stand for infinities."""
-    if (
-        isinstance(neutral, float)
-        and math.isinf(neutral)
-        and not xp.isdtype(dtype, ("real floating", "complex floating"))
-    ):
-        if dtype == xp.bool:
-            return neutral > 0
-        limits = xp.iinfo(dtype)
-        if neutral > 0:
-            return limits.max
-        return limits.min
-    return neutral
+    """Return what counts for nothing in a dtype: for integers the least or largest there are stand for infinities.
+
+    Raises
+    ------
+    NotImplementedError : for booleans, which have none
+    """
+    if not math.isinf(neutral) or xp.isdtype(dtype, ("real floating", "complex floating")):
+        return neutral
+    if dtype == xp.bool:
+        raise NotImplementedError("masked extremes and sums of exponentials are not implemented for 'Bool'")
+    limits = xp.iinfo(dtype)
+    if neutral > 0:
+        return limits.max
+    return limits.min
 
 
 def in_single_floats(x):
@@ -65,7 +68,7 @@ def reduced_by(name, whole, x, dim, given):
             return xp.astype(x, xp.int64, copy=False)
         return x
     if name == "prod" and (isinstance(dim, (tuple, list)) or (dim is None and given["keepdim"] is not None)):
-        return product_along(whole, x, dim or (), bool(given["keepdim"]))
+        return product_along(whole, x, dim or (), given["keepdim"] or False)
     return whole(x, **{option: value for option, value in given.items() if value is not None})
 
 
@@ -100,25 +103,22 @@ def canonical_axes(dim, ndim):
     return tuple(sorted(axes))
 
 
-def visible(input, mask, neutral, dtype=None):
+def visible(input, mask, neutral):
     """Return an array with what a mask hides replaced by what counts for nothing."""
-    x = input
-    if dtype is not None:
-        x = xp.astype(input, numpy_dtype(dtype))
     if mask is None:
-        return x
-    if np.broadcast_shapes(mask.shape, x.shape) != tuple(x.shape):
-        raise RuntimeError(f"a mask of shape {[*mask.shape]} cannot be expanded to the input's shape {[*x.shape]}")
-    return xp.where(mask, x, xp.asarray(filler(neutral, x.dtype), dtype=x.dtype))
+        return input
+    if np.broadcast_shapes(mask.shape, input.shape) != tuple(input.shape):
+        raise RuntimeError(f"a mask of shape {[*mask.shape]} cannot be expanded to the input's shape {[*input.shape]}")
+    return xp.where(mask, input, xp.asarray(filler(neutral, input.dtype), dtype=input.dtype))
 
 
 def median_along(whole, /, input, dim=-1, *, keepdim=False, dtype=None, mask=None):
-    """Return medians along an axis, by a function that leaves NaN out."""
-    x = input
-    if mask is not None:
-        x = visible(in_floats(input), mask, math.nan, dtype)
-    y = whole(x, dim, keepdim).values
-    if mask is not None and xp.isdtype(input.dtype, "integral") and holds(xp.any(xp.isnan(y))):
+    """Return medians along an axis, by a function that leaves NaN out; in `dtype` those of integers alone."""
+    axis = canonical_axes(dim, input.ndim)[0] if input.ndim else dim
+    y = whole(visible(in_floats(input), mask, math.nan), axis, keepdim).values
+    if xp.isdtype(input.dtype, ("real floating", "complex floating")):
+        return y
+    if mask is not None and holds(xp.any(xp.isnan(y))):
         raise ValueError("masked median expects no fully masked out rows if dtype is not floating point")
     return xp.astype(y, numpy_dtype(dtype or input.dtype), copy=False)
 
@@ -132,13 +132,13 @@ def moments(of: Mapping[str, Function]) -> tuple[Function, ...]:
     """
 
     def total_of(x, axes, keepdim, mask, dtype):
-        return of["sum"](visible(x, mask, 0, dtype), axes, keepdim, dtype=dtype)
+        return of["sum"](visible(x, mask, 0), axes, bool(keepdim), dtype=dtype)
 
     def count_of(x, axes, keepdim, mask):
         shown = xp.ones(x.shape, dtype=xp.bool)
         if mask is not None:
             shown = xp.broadcast_to(mask, x.shape)
-        return of["sum"](shown, axes, keepdim)
+        return of["sum"](shown, axes, bool(keepdim))
 
     def mean(input, dim=None, *, keepdim=False, dtype=None, mask=None):
         axes = canonical_axes(dim, input.ndim)
@@ -174,25 +174,28 @@ def masked_functions(of: Mapping[str, Function]) -> dict[str, Function]:
 
     def reduction(name, /, input, dim=None, *, keepdim=None, dtype=None, mask=None):
         whole = of[OF_WHOLE_ARRAYS.get(name, name)]
-        x = visible(input, mask, NEUTRAL[name], dtype)
+        x = visible(input, mask, NEUTRAL[name])
+        if name == "prod" and dtype is not None:
+            x = xp.astype(x, numpy_dtype(dtype), copy=False)
         if name in ALONG_ONE:
             dim = canonical_axes(dim, x.ndim)[0] if x.ndim else 0
         elif name in ALONG_SEVERAL:
             dim = canonical_axes(dim, x.ndim)
-        given = {"dim": dim, "keepdim": keepdim}
-        if name in ("sum", "cumsum", "cumprod"):
-            given["dtype"] = dtype  # which the functions of whole arrays make int64 for integers
+        given = {"dim": dim, "keepdim": None if keepdim is None else bool(keepdim)}
+        if name in COMPUTED_IN:
+            given["dtype"] = dtype
         y = reduced_by(name, whole, x, dim, given)
-        if name in ("sum", "prod", "cumsum", "cumprod"):
-            return y
-        return xp.astype(y, x.dtype, copy=False)
+        if name in COMPUTED_IN or name == "prod":
+            return y  # of integers in int64, unless another one is asked for
+        return xp.astype(y, numpy_dtype(dtype or input.dtype), copy=False)
 
     def norm(input, ord=2.0, dim=None, *, keepdim=False, dtype=None, mask=None):
-        return of["linalg.vector_norm"](visible(input, mask, math.inf if ord < 0 else 0, dtype), ord, dim, keepdim)
+        x = visible(input, mask, math.inf if ord < 0 else 0)
+        return of["linalg.vector_norm"](x, ord, dim, bool(keepdim), dtype=dtype or input.dtype)
 
     def normalize(input, ord, dim, *, eps=1e-12, dtype=None, mask=None):
-        x = visible(input, mask, 0, dtype)
-        return x / xp.maximum(norm(input, ord, dim, keepdim=True, dtype=dtype, mask=mask), eps)
+        length = norm(input, ord, dim, keepdim=True, dtype=dtype, mask=mask)
+        return of["div"](visible(input, mask, 0), xp.maximum(length, eps))
 
     def logaddexp(input, other, *, dtype=None, input_mask=None, other_mask=None):
         parts = visible(input, input_mask, -math.inf), visible(other, other_mask, -math.inf)

@@ -118,7 +118,7 @@ def multilabel_soft_margin_loss(input, target, weight=None):
 def poisson_nll_loss(input, target, log_input=True, full=False, *, eps=1e-8):
     input = in_floats(input)
     if xp.isdtype(target.dtype, "integral"):
-        target = xp.astype(target, input.dtype)
+        target = xp.astype(target, xp.real(input).dtype)
     if log_input:
         loss = xp.exp(input) - target * input
     else:

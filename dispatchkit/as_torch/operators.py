@@ -67,7 +67,8 @@ def give_operators(cls: Any, functions: Mapping[str, Call]) -> None:
         setattr(cls, f"__{name}__", binary(cls, getattr(cls, f"__{name}__"), functions[path], kinds))
     for name, path in REFLECTED.items():
         kinds = "f" * (name != "floordiv")  # infinities give NaN
-        setattr(cls, f"__r{name}__", reflected(cls, getattr(cls, f"__r{name}__"), functions[path], kinds))
+        plain, divides = getattr(cls, f"__r{name}__"), name == "truediv"
+        setattr(cls, f"__r{name}__", reflected(cls, plain, functions[path], kinds, divides=divides))
         method = getattr(cls, f"{path}_")
         plain = getattr(cls, f"__i{name}__")
         if name == "floordiv":
@@ -121,12 +122,13 @@ def binary(cls: Any, plain: Call, function: Call, kinds: str) -> Call:
     return operator
 
 
-def reflected(cls: Any, plain: Call, function: Call, kinds: str) -> Call:
+def reflected(cls: Any, plain: Call, function: Call, kinds: str, *, divides: bool) -> Call:
     """Return the operator that computes a function with its tensor as the second operand.
 
     Parameters
     ----------
     cls, plain, function, kinds : as for `binary`
+    divides : whether numbers beside integers are floating-point ones
     """
 
     def operator(self: Any, other: Any, /) -> Any:
@@ -136,6 +138,8 @@ def reflected(cls: Any, plain: Call, function: Call, kinds: str) -> Call:
             return function(other, self)
         if type(other) in NUMBERS:
             dtype = of_number(self, other)
+            if divides and dtype.kind in "bui":
+                dtype = xp.get_default_dtype()
             return function(xp.asarray(in_dtype_of(np.empty((), dtype), other), dtype=dtype, like=self), self)
         if isinstance(other, np.generic):
             return operator(self, other.item())

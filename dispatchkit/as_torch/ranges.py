@@ -77,7 +77,10 @@ def logspace(start, end, steps, base=10.0, *, dtype=None, device=None, requires_
     made = {"device": device, "requires_grad": requires_grad}
     if _is_integral(dtype):
         with np.errstate(all="ignore"):
-            powers = np.power(float(base), _between(_whole(start, dtype), _whole(end, dtype), steps))
+            exponents = _between(_whole(start, dtype), _whole(end, dtype), steps)
+            if steps == 1:
+                exponents = np.asarray([_number(start)])
+            powers = np.power(float(base), exponents)
             numbers = np.where(np.isfinite(powers), powers, 0.0).astype(np.int64)
             return xp.asarray(numbers.astype(numpy_dtype(dtype)), dtype=dtype, **made)
     start, end = (x.detach() if is_array(x) else x for x in (start, end))

@@ -17,10 +17,20 @@ from dispatchkit.declare.namespace import tensor_namespace as xp
 from dispatchkit.protocol.kinds import kinds
 
 
-def times(x: Any, alpha: Any) -> Any:
-    """Return an array times a factor, itself where that is 1, which may be of another dtype."""
+def times(x: Any, alpha: Any, beside: Any = None) -> Any:
+    """Return an array times a factor, itself where that is 1, which may be of another dtype.
+
+    Parameters
+    ----------
+    x : an array, or a number
+    alpha : the factor
+    beside : the other operand, in whose dtype a product of integers wraps around, where that is no array
+    """
     if alpha == 1:
         return x
+    if type(x) is int and type(alpha) is int and is_array(beside) and xp.isdtype(beside.dtype, "integral"):
+        limits = np.iinfo(numpy_dtype(beside.dtype))
+        return (x * alpha - limits.min) % 2**limits.bits + limits.min
     if is_array(x) and xp.isdtype(x.dtype, "bool") and isinstance(alpha, int):
         alpha = bool(alpha)  # as booleans are multiplied by
     return x * alpha

@@ -42,6 +42,7 @@ REFUSED = {
     **dict.fromkeys(("clamp", "clip"), "c"),
     **dict.fromkeys(("relu", "nn.functional.relu"), "bc"),
     "addcmul": "b",
+    "masked.logaddexp": "bui",
     "linalg.slogdet": "bui",
     "slogdet": "bui",
     "heaviside": "c",
@@ -78,7 +79,18 @@ CREATION = frozenset(
 # Functions of Python that pass their arguments on as they are.
 PASSED_ON = frozenset({"stft", "istft"})
 PLACES = ("linalg", "special", "fft")
+# What an error of PyTorch calls the kinds that it wants of arguments, and what schemas call them.
+SAID = re.compile(r"argument '\w+' (?:\(position \d+\) )?must be ([\w. ]+), not Nothing")
+KINDS_SAID = {
+    "Number": "Scalar",
+    "float": "float",
+    "int": "int",
+    "bool": "bool",
+    "str": "str",
+    "tuple of ints": "int[]",
+}
 MOST = 12  # samples of an operator that are called
+MOST_PROBED = 6  # and of which an argument is replaced by what is of no kind
 
 
 def make_files() -> dict[str, str]:
@@ -93,7 +105,7 @@ def make_table() -> str:
     out = io.StringIO()
     writer = csv.writer(out, lineterminator="\n")
     results = named_results()
-    writer.writerow(("path", "refused", "as_floats", "keeps", "out", "results", "names", "signatures"))
+    writer.writerow(("path", "refused", "as_floats", "keeps", "out", "results", "names", "passed_on", "signatures"))
     for path in sorted(spelling.FUNCTIONS):
         refused, as_floats, keeps = found.get(path, ("", False, False))
         refused = REFUSED.get(path, refused)
@@ -104,7 +116,8 @@ def make_table() -> str:
         if path in ("trapezoid", "trapz", "cumulative_trapezoid", "nn.functional.cosine_embedding_loss"):
             as_floats = False  # of sums alone
         flags = ("yes" * as_floats, "yes" * keeps, with_out.get(path, ""))
-        row = (refused, *flags, results.get(path, ""), " ".join(names_of(path)), " | ".join(schemas.get(path, ())))
+        names = " ".join(names_of(path)), ", ".join(passed_on(path))
+        row = (refused, *flags, results.get(path, ""), *names, " | ".join(schemas.get(path, ())))
         if any(row):
             writer.writerow((path, *row))
     return out.getvalue()
@@ -124,6 +137,55 @@ def names_of(path: str) -> list[str]:
     while names and names[-1][0] == "_":
         names.pop()
     return names
+
+
+class Nothing:
+    """What no function takes."""
+
+
+def passed_on(path: str) -> Iterator[str]:
+    """Yield the arguments that a function of Python passes on as they are, of the kinds that PyTorch's core names."""
+    function: Any = torch
+    for name in path.split("."):
+        function = getattr(function, name, None)
+    if not isinstance(function, FunctionType) or path in WITHOUT_SCHEMAS or path == "norm":
+        return  # the order of a norm may be a word
+    kinds: dict[str, set[str]] = {}
+    for op in [op for op in op_db if op.name == path]:
+        for sample in samples_of(op, torch.float64)[:MOST_PROBED]:
+            args = (sample.input, *sample.args)
+            parameters = inspect.signature(function).parameters.values()
+            names = [p.name for p in parameters if p.kind in (p.POSITIONAL_OR_KEYWORD, p.KEYWORD_ONLY)]
+            given = dict(zip(names, args, strict=False)) | sample.kwargs
+            if error_of(function, given):
+                continue
+            for name in names:
+                kinds.setdefault(name, set()).add(kind_wanted(function, given, name))
+    for name, wanted in kinds.items():
+        if len(wanted) == 1 and "" not in wanted:
+            yield f"{wanted.pop()} {name}"
+
+
+def error_of(function: Any, given: dict[str, Any]) -> str:
+    """Return what a function says of arguments that it does not take; nothing where it takes them."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        try:
+            function(**given)
+        except Exception as error:  # noqa: BLE001  # of any class
+            return str(error) or type(error).__name__
+    return ""
+
+
+def kind_wanted(function: Any, given: dict[str, Any], name: str) -> str:
+    """Return of which kind an argument must be, as schemas say it; nothing where PyTorch's core does not say it."""
+    match = SAID.search(error_of(function, {**given, name: Nothing()}))
+    kind = KINDS_SAID.get(match.group(1), "") if match is not None else ""
+    if kind == "int[]" and "must be" not in error_of(function, {**given, name: 1}):
+        kind = "int[1]"
+    if kind and not error_of(function, {**given, name: None}):
+        kind += "?"
+    return kind
 
 
 def kinds_by_path() -> dict[str, tuple[str, bool, bool]]:
@@ -331,7 +393,8 @@ def schemas_by_path() -> dict[str, list[str]]:
         space, _, name = schema.name.partition("::")
         written = any(argument.alias_info is not None and argument.alias_info.is_write for argument in schema.arguments)
         text = re.sub(r"\([a-z!> |*-]*\)", "", str(schema).partition("(")[2].rpartition(") ->")[0])
-        skip = "Dimname" in text or "Tensor" not in text or "indices, Tensor values" in text or written
+        is_sparse = re.search(r"Tensor(\[\])? \w*indices, Tensor values", text)
+        skip = "Dimname" in text or "Tensor" not in text or is_sparse or written
         if space != "aten" or name.endswith("_") or name.startswith("_") or skip:
             continue
         for place in PLACES:

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from tests.programs.fuzz.as_torch.calls import Array, Call, Dtype
-from tests.programs.fuzz.as_torch.faults import has_two_faults, mixed
+from tests.programs.fuzz.as_torch.faults import has_two_faults, is_seen_with_elements, mixed
 from tests.programs.fuzz.as_torch.listed import Entry, read
 
 
@@ -22,6 +22,7 @@ class Found:
     text: str
     proved: bool = False
     part: str = ""
+    filled: bool = False
 
 
 def refusal(text: str, *shape: int) -> Any:
@@ -40,7 +41,7 @@ def test_entries_say_why_and_about_what() -> None:
         assert entry.reason.strip(), entry
         assert entry.paths, entry
         if entry.paths == ("*",):
-            assert entry.texts != ("*",) or entry.proved, entry
+            assert entry.texts != ("*",) or entry.proved or entry.filled, entry
 
 
 @pytest.mark.parametrize("proved", [True, False])
@@ -73,6 +74,31 @@ def test_two_faults_are_shown_where_each_of_both_remains_alone() -> None:
 def test_a_fault_that_one_library_alone_refuses_is_none_of_two() -> None:
     call = Call("sum", "function", (Array(np.zeros(2, "bool")), 5))
     assert not has_two_faults(call, [], lambda other: errors_of(other, looks_at_axes=False))
+
+
+@pytest.mark.parametrize("filled", [True, False])
+def test_an_entry_about_filled_arrays_covers_calls_that_are_refused_with_elements(filled: bool) -> None:
+    entry = Entry(("refused here",), ("*",), "why", filled=True)
+    call = Call("sum", "function", (Array(np.zeros((0, 2), "bool")),))
+    found: Any = Found(call, "refused here", "TypeError: no bool", filled=filled)
+    assert entry.covers(found) is filled
+
+
+def errors_with_elements(call: Call) -> tuple[Any, Any, bool]:
+    """Return the errors of a library that takes no booleans, and of one that takes them where there are no elements."""
+    (array,) = call.args
+    fault = TypeError("no bool") if array.data.dtype.kind == "b" else None
+    return fault, fault if array.data.size else None, bool(fault and array.data.size)
+
+
+@pytest.mark.parametrize(
+    ("shape", "dtype", "seen"), [((0, 2), "bool", True), ((1, 2), "bool", False), ((0,), "int64", False)]
+)
+def test_a_fault_is_seen_with_elements_where_both_libraries_refuse_it_then(
+    shape: tuple[int, ...], dtype: str, seen: bool
+) -> None:
+    call = Call("sum", "function", (Array(np.zeros(shape, dtype)),))
+    assert is_seen_with_elements(call, errors_with_elements) is seen
 
 
 def errors_of_two_arrays(call: Call) -> tuple[Any, Any, bool]:

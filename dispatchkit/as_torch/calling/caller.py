@@ -41,9 +41,12 @@ from dispatchkit.as_torch.calling.results import named
 from dispatchkit.as_torch.calling.sequences import check_several
 from dispatchkit.as_torch.calling.signatures import (
     NAMES,
+    OF_LENGTHS,
+    check_method,
     check_single_types,
     check_types,
-    least_of_method,
+    forms_of_method,
+    numbers_of,
     signatures_of,
 )
 from dispatchkit.backends.arrays import dtype_name, numpy_dtype
@@ -124,10 +127,11 @@ class FunctionCaller:
         operands: list[Any] = [overload for overload in self.signatures.overloads if takes_several(overload)]
         # Whether the first argument alone says of which kind a result is.
         self.first_decides = not operands and table.NUMBERS_AS_OPERANDS.isdisjoint(names)
-        # Whether a tensor may stand in the second place.
-        seconds: list[Any] = [overload[1].kind for overload in self.signatures.overloads if len(overload) > 1]
-        self.takes_second_tensor = not self.signatures.overloads or not OF_TENSORS.isdisjoint(seconds)
-        self.least = least_of_method(path)
+        # Whether a tensor may stand in the first place, and in the second one.
+        self.takes_first_tensor, self.takes_second_tensor = (self.takes_tensor(place) for place in range(2))
+        # In the place of an axis there may be a second operand.
+        self.numbers = {} if path in OF_ALL else numbers_of(path)
+        self.forms_of_method = forms_of_method(path)
         self.fitting: set[tuple[Any, ...]] = set()
         self.plans: dict[Any, Plan] = {}
         self.fresh = path in table.COPIED_HERE
@@ -148,6 +152,12 @@ class FunctionCaller:
         self.is_plain = not special and along in (None, inspect.Parameter.empty)
         keeps = self.keeps and path.startswith("nn.functional.")
         self.looked = self.refused + self.dtypes.kinds + "bui" * (self.as_floats or keeps) + "u" * (path in table.SUMS)
+
+    def takes_tensor(self, place: int) -> bool:
+        """Return whether a tensor may stand in a place."""
+        overloads = self.signatures.overloads
+        arguments: list[Any] = [overload[place] for overload in overloads if len(overload) > place]
+        return not overloads or any(each.kind in OF_TENSORS and not each.several for each in arguments)
 
     def __call__(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         """Return the result of a call.
@@ -199,8 +209,8 @@ class FunctionCaller:
         TypeError : for one, and for fewer arguments than a method takes
         """
         self.check_no_out(self.path, kwargs)
-        if self.least and len(args) + len(kwargs) < self.least:
-            raise TypeError(f"{self.path}() takes at least {self.least} arguments, found {len(args) + len(kwargs)}")
+        if self.forms_of_method:
+            check_method(self.path, self.forms_of_method, args, kwargs)
         return self(args, kwargs)
 
     def check_in_place(self, name: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
@@ -241,7 +251,7 @@ class FunctionCaller:
         self.look_at_reduction(given)
         before = list(given.values())
         if self.path not in table.OF_DATA:
-            take_as_numbers(given)
+            take_as_numbers(given, self.numbers)
         types = (*map(type_of, args), *[(name, type_of(value)) for name, value in kwargs.items()])
         known = types in self.fitting
         if not known and not (self.path in AS_IN_NUMPY and ("axis" in kwargs or "keepdims" in kwargs)):
@@ -432,11 +442,41 @@ def is_second_operand(path: str, along: Any) -> bool:
     return path in OF_ALL and isinstance(along, Storage)
 
 
-def take_as_numbers(given: dict[str, Any]) -> None:
-    """Put Python's numbers in the place of NumPy's, which have no part in the dtype of a result in PyTorch."""
+def take_as_numbers(given: dict[str, Any], numbers: Mapping[str, str]) -> None:
+    """Put Python's numbers in the place of NumPy's, and of tensors without axes where numbers are asked for.
+
+    Parameters
+    ----------
+    given : arguments by name
+    numbers : the kinds of those that are numbers, or lists of them, and no tensors
+    """
     for name, value in given.items():
         if isinstance(value, np.generic):
             given[name] = value.item()
+        elif name in numbers:
+            given[name] = as_numbers(value, numbers[name])
+
+
+def as_numbers(value: Any, kinds: str) -> Any:
+    """Return the number that a tensor without axes holds, if it is of one of some kinds; and so of members of a tuple.
+
+    Parameters
+    ----------
+    value : an argument
+    kinds : of elements, as NumPy abbreviates them; a truth is an integer where there are no others
+    """
+    if type(value) is tuple:
+        if any(isinstance(each, Storage) for each in value):
+            return tuple([as_numbers(each, kinds) for each in value])
+        return value
+    if not isinstance(value, Storage) or value.is_tracer:
+        return value
+    x: Any = value
+    if x.ndim or x.requires_grad or kind_of(x) not in kinds:
+        return value
+    if kinds == OF_LENGTHS:
+        return int(x)
+    return x.item()
 
 
 def of_nothing(error: Exception) -> Exception:

@@ -283,6 +283,8 @@ def alike_in_bins(given: Given) -> None:
             raise RuntimeError(f"torch.histogramdd: bins tensor should have one dimension, but got {value.ndim}")
         if name == "bins" and is_array(value) and not value.numel():
             raise RuntimeError("torch.histogramdd: bins tensor should have at least 1 element, but got 0 elements")
+        if name == "bins" and is_array(value) and value.numel() == 1:
+            raise RuntimeError("torch.histogram(): bins must be > 0, but got 0 for dimension 0, with one edge")
 
 
 @look_of("gradient")

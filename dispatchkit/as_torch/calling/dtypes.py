@@ -4,7 +4,11 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
+
 from dispatchkit.as_torch.calling.checks import dtype_name, kind_of
+from dispatchkit.as_torch.calling.promotion import common_dtype
+from dispatchkit.as_torch.shared import in_dtype_of
 from dispatchkit.as_torch.table import ARGUMENTS_OF_ANY_KIND, NUMBERS_AS_OPERANDS, is_array
 
 __all__ = ["FACTORS", "UNIFORM", "check_dtypes", "check_factors"]
@@ -50,19 +54,19 @@ def check_dtypes(path: str, given: dict[str, Any]) -> None:
 
 
 def check_factors(path: str, given: dict[str, Any]) -> None:
-    """Look at `alpha` and `beta`, which must be of a kind that tensors of integers hold.
+    """Look at `alpha` and `beta`, which must be of a kind that tensors of integers hold, and no larger than these.
 
     Raises
     ------
-    RuntimeError : for those of a higher kind
+    RuntimeError : for those of a higher kind, and those that the dtype of the result does not hold
     """
-    operands = [value for name, value in given.items() if name not in ARGUMENTS_OF_ANY_KIND]
-    kinds = [kind_of(value) for value in operands if is_array(value) and hasattr(value, "dtype")]
+    operands = [value for name, value in given.items() if name not in ARGUMENTS_OF_ANY_KIND and name not in FACTORS]
+    operands = [value for value in operands if is_array(value) and hasattr(value, "dtype")]
     numbers = [value for name, value in given.items() if name in NUMBERS_AS_OPERANDS and not is_array(value)]
-    kinds += [kind_of(value) for value in numbers if isinstance(value, (bool, int, float, complex))]
-    if not kinds or path.startswith("nn."):
+    operands += [value for value in numbers if isinstance(value, (bool, int, float, complex))]
+    if not operands or path.startswith("nn."):
         return
-    highest = max(kinds, key="buifc".index)
+    highest = max(map(kind_of, operands), key="buifc".index)
     for name in FACTORS & given.keys():
         factor = given[name]
         if is_array(factor):
@@ -77,3 +81,4 @@ def check_factors(path: str, given: dict[str, Any]) -> None:
             raise RuntimeError(f"For integral input tensors, argument {name} must not be a floating point number.")
         if isinstance(factor, complex) and highest == "f":
             raise RuntimeError(f"For non-complex input tensors, argument {name} must not be a complex number.")
+        in_dtype_of(np.empty((), common_dtype(operands)), factor)

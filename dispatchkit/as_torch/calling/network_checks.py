@@ -20,23 +20,30 @@ F = "nn.functional."
 
 
 NAMES_OF_NUMBERS = frozenset(
-    {"min_val", "max_val", "lambd", "negative_slope", "alpha", "beta", "threshold", "value", "weight"}
+    {"min_val", "max_val", "lambd", "negative_slope", "alpha", "beta", "threshold", "value", "weight", "eps"}
 )
 
 
 @look_each_time_of(
     *(f"{F}{name}" for name in ("threshold", "hardtanh", "hardshrink", "leaky_relu", "elu", "celu", "softplus", "pad")),
-    *("constant_pad_nd", "index_fill", "addmm", "addmv", "addbmm", "baddbmm", "addr", "lerp"),
+    *("constant_pad_nd", "index_fill", "addmm", "addmv", "addbmm", "baddbmm", "addr", "lerp", "logit", "special.logit"),
 )
 def numbers_that_fit(given: Given) -> None:
     x: Any = given["input"]
-    if "pad" in given and not np.any(given["pad"]):
+    if "pad" in given and (not np.any(given["pad"]) or given.get("mode", "constant") != "constant"):
         return  # no number is written
     for name, number in [*given.items()]:
         if name not in NAMES_OF_NUMBERS:
             continue
         if "threshold" in given and is_array(number) and not number.ndim and not number.is_tracer:
             number = given[name] = number.item()  # which has no derivative by it
+        if (
+            name in ("min_val", "max_val")
+            and isinstance(number, float)
+            and kind_of(x) in "iu"
+            and math.isfinite(number)
+        ):
+            number = given[name] = int(number)
         if isinstance(number, (int, float)):
             expect_number(x, number)
             if name in ("threshold", "value") and kind_of(x) in "iu":
@@ -356,7 +363,7 @@ def lengths_that_fit(given: Given) -> None:
     lengths = np.multiply(x.shape[2:], np.asarray(factors, dtype=np.float64))
     if np.isnan(lengths).any() or (abs(lengths) >= 2.0**63).any():
         kind: type[Exception] = RuntimeError
-        if given.get("mode", "nearest") in ("area", "nearest-exact"):
+        if given.get("mode", "nearest") in ("area", "nearest-exact") or given.get("recompute_scale_factor"):
             kind = TypeError
         raise kind(f"value cannot be converted to type int64_t without overflow: scale_factor={factors}")
 

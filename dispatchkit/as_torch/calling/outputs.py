@@ -17,6 +17,10 @@ __all__ = ["written_into"]
 
 # Functions whose results are written into booleans, or bytes, alone.
 OF_TRUTH = frozenset({"all", "any"})
+# Functions that join tensors, and raise TypeError where `out` cannot hold them.
+JOINING = frozenset(
+    {"cat", "concat", "concatenate", "stack", "hstack", "vstack", "row_stack", "dstack", "column_stack"}
+)
 
 
 def written_into(
@@ -92,6 +96,7 @@ def check_cast(name: str, part: Any, out: Any, *, same: bool = False) -> None:
     Raises
     ------
     RuntimeError : naming both dtypes
+    TypeError : likewise, of functions that join tensors
     """
     own, found = numpy_dtype(out.dtype), numpy_dtype(part.dtype)
     if name in OF_TRUTH and own.name not in ("bool", "uint8"):
@@ -99,7 +104,8 @@ def check_cast(name: str, part: Any, out: Any, *, same: bool = False) -> None:
     if same and own != found:
         raise RuntimeError(f"Expected out tensor to have dtype {found}, but got {own} instead")
     if CATEGORIES[found.kind] > CATEGORIES[own.kind]:
-        raise RuntimeError(f"result type {found} can't be cast to the desired output type {own}")
+        kind: type[Exception] = TypeError if name in JOINING else RuntimeError
+        raise kind(f"result type {found} can't be cast to the desired output type {own}")
 
 
 def write(out: Any, part: Any) -> None:

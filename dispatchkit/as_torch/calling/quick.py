@@ -21,7 +21,8 @@ def quick(whole: FunctionCaller, otherwise: Callable[..., Any], most: int, cls: 
     most : how many arguments are passed on as they are
     cls : the class of tensors
     """
-    function, looked, plain, one_dtype = whole.function, whole.looked, whole.is_plain, whole.one_dtype
+    function, looked, one_dtype = whole.function, whole.looked, whole.one_dtype
+    plain = whole.is_plain and whole.takes_first_tensor
     adopt, least = whole.adopt, max(1, least_of(whole.path))
     if not whole.takes_second_tensor:
         most = min(most, 1)

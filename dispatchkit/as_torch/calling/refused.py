@@ -33,6 +33,11 @@ def takes_no_pairs(given: dict[str, Any]) -> bool:
     return bool(y.ndim) and -y.ndim <= axis < y.ndim and not y.shape[axis]
 
 
+def takes_no_axes(given: dict[str, Any]) -> bool:
+    """Return whether there is no axis to take differences along."""
+    return given.get("dim") == () or (given.get("dim") is None and not given["input"].ndim)
+
+
 def takes_number(given: dict[str, Any]) -> bool:
     """Return whether one of two factors is a number."""
     return any(not x.ndim for x in tensors_of(given).values())
@@ -51,10 +56,11 @@ def takes_plain_distances(given: dict[str, Any]) -> bool:
 
 # Kinds of elements that a function takes after all, and for which arguments.
 AFTER_ALL: dict[str, tuple[str, Callable[[dict[str, Any]], bool]]] = {
+    "gradient": ("bu", takes_no_axes),
     "inner": ("b", takes_number),
     **dict.fromkeys(("trapezoid", "trapz"), ("b", takes_no_pairs)),
     **dict.fromkeys(("matrix_power", "linalg.matrix_power"), ("b", lambda given: given["n"] in (0, 1))),
-    "nn.functional.hardtanh": ("u", lambda given: given.get("min_val", -1.0) >= 0),
+    "nn.functional.hardtanh": ("u", lambda given: int(given.get("min_val", -1.0)) >= 0),
     "nn.functional.smooth_l1_loss": ("uic", takes_plain_distances),
     "nn.functional.l1_loss": ("ui", lambda given: given.get("reduction", "mean") != "mean"),
 }

@@ -32,13 +32,18 @@ def check_several(path: str, args: tuple[Any, ...]) -> None:
             "subscripts list"
         )
     tensors = args
+    if path == "einsum" and args and isinstance(args[0], str):
+        operands = args[1:]
+        if len(args) == 2 and isinstance(args[1], (tuple, list)):
+            operands = tuple(args[1])
+        expect_tensors(operands, 1)
     if path in EITHER and len(args) == 1 and isinstance(args[0], (tuple, list)):
         tensors = tuple(args[0])
     if path not in ONE_BY_ONE and path not in EITHER:
         return
-    for place, x in enumerate(tensors):
-        if not is_array(x):
-            raise TypeError(f"expected Tensor as element {place} in argument 0, but got {type(x).__name__}")
+    if path == "meshgrid" and not tensors:
+        raise RuntimeError("meshgrid expects a non-empty TensorList")
+    expect_tensors(tensors, 0)
     check_ranks(path, ranks_of(path), {"tensors": tensors})
     if path in UNIFORM:
         for x in tensors[1:]:
@@ -47,3 +52,20 @@ def check_several(path: str, args: tuple[Any, ...]) -> None:
                     f"{path} expects all tensors to have the same dtype, but got {dtype_name(tensors[0])} and "
                     f"{dtype_name(x)}"
                 )
+
+
+def expect_tensors(values: tuple[Any, ...], argument: int) -> None:
+    """Raise for a value that is no tensor.
+
+    Parameters
+    ----------
+    values : members of an argument
+    argument : its number
+
+    Raises
+    ------
+    TypeError : naming the place of the value
+    """
+    for place, x in enumerate(values):
+        if not is_array(x):
+            raise TypeError(f"expected Tensor as element {place} in argument {argument}, but got {type(x).__name__}")

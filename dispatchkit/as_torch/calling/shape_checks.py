@@ -300,8 +300,9 @@ def axes_of_mask(given: Given) -> None:
 def axes_of_masks(given: Given) -> None:
     for operand, mask in (("input", "input_mask"), ("other", "other_mask")):
         check_axes_of_mask(given[operand], given.get(mask))
-        if is_array(given.get(mask)) and kind_of(given[operand]) == "b":
-            raise NotImplementedError("identity of logaddexp on boolean input")
+        kind = kind_of(given[operand])
+        if is_array(given.get(mask)) and kind in "bc":
+            raise NotImplementedError(f"identity of logaddexp on {'boolean' if kind == 'b' else 'complex'} input")
 
 
 @look_of(*(f"masked.{name}" for name in ("amax", "amin", "argmax", "argmin", "softmax", "log_softmax", "softmin")))

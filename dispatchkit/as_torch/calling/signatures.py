@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import itertools
 import re
 from collections.abc import Mapping, Sequence
 from functools import cache
@@ -13,11 +14,11 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from dispatchkit.as_torch.table import SYNONYMS, is_array
+from dispatchkit.as_torch.table import SYNONYMS, SYNONYMS_OF, is_array
 from dispatchkit.backends.arrays import numpy_dtype
 from dispatchkit.resources import read_rows
 
-__all__ = ["Argument", "Signatures", "check_single_types", "check_types", "signatures_of"]
+__all__ = ["OF_LENGTHS", "Argument", "Signatures", "check_single_types", "check_types", "numbers_of", "signatures_of"]
 
 # What PyTorch's classes of dtypes are called, by NumPy's names.
 NAMES = {
@@ -87,6 +88,7 @@ class Signatures(NamedTuple):
         the result, "dtype" where theirs is the dtype to compute in, and "yes" where the result is cast
     results : the names of its results, if it has several
     names : of its arguments in order, where PyTorch's function is one of Python
+    passed_on : the arguments that PyTorch's function of Python passes on to others, which look at their types
     overloads : the arguments of each form; empty where PyTorch looks at them in Python
     """
 
@@ -96,6 +98,7 @@ class Signatures(NamedTuple):
     out: str
     results: tuple[str, ...]
     names: tuple[str, ...]
+    passed_on: tuple[Argument, ...]
     overloads: tuple[tuple[Argument, ...], ...]
 
     @property
@@ -104,7 +107,7 @@ class Signatures(NamedTuple):
         return bool(self.out)
 
 
-NONE = Signatures("", False, False, "", (), (), ())
+NONE = Signatures("", False, False, "", (), (), (), ())
 
 
 @cache
@@ -114,7 +117,8 @@ def _table() -> dict[str, Signatures]:
         overloads = tuple(_arguments(text) for text in row["signatures"].split(" | ") if text)
         flags = (row["as_floats"] == "yes", row["keeps"] == "yes", row["out"])
         results, names = tuple(row["results"].split()), tuple(row["names"].split())
-        table[row["path"]] = Signatures(row["refused"], *flags, results, names, overloads)
+        passed_on = _arguments(row["passed_on"]) if row["passed_on"] else ()
+        table[row["path"]] = Signatures(row["refused"], *flags, results, names, passed_on, overloads)
     return table
 
 
@@ -161,37 +165,62 @@ PASSED_ON = {
         for kind in ("avg", "max")
         for axes in (1, 2, 3)
     },
-    "nn.functional.cosine_embedding_loss": "float margin",
-    "cdist": "Tensor x1, Tensor x2, float p",
-    "nn.functional.layer_norm": "float eps",
-    "nn.functional.kl_div": "bool log_target",
-    "nn.functional.rrelu": "bool training",
+    "cdist": "Tensor x1, Tensor x2",
     **dict.fromkeys(("nn.functional.softmax", "nn.functional.log_softmax", "nn.functional.softmin"), "int? dim"),
-    **dict.fromkeys(("linspace", "logspace"), "Tensor start, Tensor end, int steps"),
+    **dict.fromkeys(("linspace", "logspace"), "Tensor start, Tensor end, int steps, ScalarType? dtype, Device? device"),
     **dict.fromkeys(("imag", "real", "transpose"), "Tensor input"),
     **dict.fromkeys(("tril_indices", "triu_indices"), "int row, int col, int offset"),
     "eye": "int n, int m",
     "full": "int[] size",
     "arange": "Scalar? start, Scalar? end, Scalar? step",
     "bernoulli": "Tensor input",
-    **{f"nn.functional.{name}": "bool training" for name in ("dropout", "alpha_dropout", "feature_alpha_dropout")},
     "nn.functional.embedding": "bool scale_grad_by_freq, bool sparse",
-    "nn.functional.poisson_nll_loss": "bool log_input, bool full, float eps",
     "nn.functional.unfold": "int[2] kernel_size, int[2] dilation, int[2] padding, int[2] stride",
     "nonzero": "Tensor input",
     "unique_consecutive": "Tensor input, bool return_inverse, bool return_counts, int? dim",
     "unique": "int? dim",
     "lu": "Tensor A, bool pivot",
-    "nn.functional.pad": "int[] pad, str mode, float? value",
+    "nn.functional.local_response_norm": "int size",
     "norm": "int[1]? dim, bool keepdim",
     "meshgrid": "str? indexing",
     "unravel_index": "Tensor indices",
-    "nn.functional.rms_norm": "float? eps",
-    "nn.functional.threshold": "Scalar threshold, Scalar value",
-    "split": "Tensor tensor, int[1] split_size_or_sections, int dim",
+    "split": "Tensor tensor, int dim",
     "unflatten": "Tensor input, int dim",
 }
 TYPES = {path: _arguments(text) for path, text in PASSED_ON.items()}
+
+
+def types_of(path: str) -> tuple[Argument, ...]:
+    """Return the arguments that a function of Python passes on as they are."""
+    return (*signatures_of(path).passed_on, *TYPES.get(path, ()))
+
+
+# Kinds of elements of tensors without axes that stand for numbers.
+OF_NUMBERS = {"int": "iu", "float": "biufc", "Scalar": "biufc"}
+# And for numbers in lists, such as lengths and axes.
+OF_LENGTHS = "biu"
+
+
+@cache
+def numbers_of(path: str) -> dict[str, str]:
+    """Return the arguments of a function that are numbers or lists of them, and kinds of tensors that stand for these.
+
+    Parameters
+    ----------
+    path : of the function
+    """
+    kinds: dict[str, str] = {}
+    tensors = set()
+    for argument in itertools.chain(*signatures_of(path).overloads, types_of(path)):
+        if argument.kind == "Any":
+            continue
+        if argument.kind not in OF_NUMBERS:
+            tensors |= {argument.name, SYNONYMS_OF.get(path, {}).get(argument.name, argument.name)}
+        elif argument.several and argument.kind == "int":
+            kinds[argument.name] = OF_LENGTHS
+        else:
+            kinds[argument.name] = OF_NUMBERS[argument.kind]
+    return {name: letters for name, letters in kinds.items() if name not in tensors}
 
 
 def _least(overload: Sequence[Any]) -> int:
@@ -233,7 +262,7 @@ def check_types(path: str, args: Sequence[Any], kwargs: Mapping[str, Any], given
             value = kwargs.get(argument.name, given.get(argument.name))
             if place < len(args):
                 value = args[place]
-            present = argument.name in given or place < len(args)
+            present = argument.name in given or argument.name in kwargs or place < len(args)
             if present and not _fits(path, argument, value):
                 raise TypeError(
                     f"{name}(): argument {argument.name!r} (position {place + 1}) must be {_kind(argument)}, not "
@@ -255,10 +284,13 @@ def check_single_types(path: str, given: Mapping[str, Any]) -> None:
     ------
     TypeError : naming it
     """
-    for argument in TYPES.get(path, ()):
+    for argument in types_of(path):
         if argument.name in given and not _fits(path, argument, given[argument.name]):
+            place, names = "", signatures_of(path).names
+            if argument.name in names:
+                place = f" (position {names.index(argument.name) + 1})"
             raise TypeError(
-                f"{path.rpartition('.')[2]}(): argument {argument.name!r} must be {_kind(argument)}, not "
+                f"{path.rpartition('.')[2]}(): argument {argument.name!r}{place} must be {_kind(argument)}, not "
                 f"{name_of_type(given[argument.name])}"
             )
 
@@ -279,13 +311,37 @@ def least_of(path: str) -> int:
     return min(map(_least, signatures_of(path).overloads), default=0)
 
 
-def least_of_method(path: str) -> int:
-    """Return how many arguments a method takes at least, where that has not all forms of the function; 0 elsewhere."""
+@cache
+def forms_of_method(path: str) -> tuple[tuple[Argument, ...], ...]:
+    """Return the forms of a method, where that has not all forms of the function; none elsewhere."""
     overloads = signatures_of(path).overloads
-    of_tensor = [overload for overload in overloads if overload and overload[0].name == "input"]
+    of_tensor = tuple(overload for overload in overloads if overload and overload[0].name == "input")
     if len(of_tensor) == len(overloads):
-        return 0
-    return min(map(_least, of_tensor), default=0)
+        return ()
+    return of_tensor
+
+
+def check_method(
+    path: str, forms: Sequence[Sequence[Argument]], args: Sequence[Any], kwargs: Mapping[str, Any]
+) -> None:
+    """Raise if an argument is missing in all forms of a method.
+
+    Raises
+    ------
+    TypeError : saying how many there are, or naming the forms
+    """
+    for form in forms:
+        missing = {argument.name for argument in form[len(args) :] if not argument.has_default}
+        if missing <= {SYNONYMS.get(key, key) for key in kwargs} | kwargs.keys():
+            return
+    count, least = len(args) + len(kwargs), min(map(_least, forms))
+    if count < least:
+        raise TypeError(f"{path}() takes at least {least} arguments, found {count}")
+    types = [*map(name_of_type, args[1:]), *(f"{key}={name_of_type(value)}" for key, value in kwargs.items())]
+    raise TypeError(
+        f"{path}() received an invalid combination of arguments: got ({', '.join(types)}), but expected "
+        f"{' or '.join(f'({_form(form[1:])})' for form in forms)}"
+    )
 
 
 def check_presence(path: str, overload: Sequence[Argument], args: Sequence[Any], kwargs: Mapping[str, Any]) -> None:
@@ -355,16 +411,21 @@ def _fits(path: str, argument: Argument, value: Any) -> bool:
         return argument.optional or (argument.has_default and argument.kind in FREE)
     if argument.several:
         if isinstance(value, (tuple, list)):
-            return all(_is_of(path, argument, each) or (each is None and argument.optional) for each in value)
+            return all(
+                _is_of(path, argument, each) or _is_index(argument, each) or (each is None and argument.optional)
+                for each in value
+            )
         becomes_whole = path in IN_WHOLE_NUMBERS and _is_real_number(value)
-        return argument.single and (becomes_whole or _is_of(path, argument, value))
+        return argument.single and (becomes_whole or _is_of(path, argument, value) or _is_index(argument, value))
     return _is_of(path, argument, value)
 
 
 def _is_of(path: str, argument: Argument, value: Any) -> bool:
     kind = argument.kind
     if kind == "ScalarType":
-        return not isinstance(value, Number) and not is_array(value)
+        return not isinstance(value, (Number, tuple, list)) and not is_array(value)
+    if kind == "Device":
+        return not isinstance(value, (float, tuple, list)) and not is_array(value)
     if kind in FREE:
         return True
     if kind == "Tensor":
@@ -375,7 +436,7 @@ def _is_of(path: str, argument: Argument, value: Any) -> bool:
         return isinstance(value, (bool, np.bool_))
     if kind == "str":
         return isinstance(value, str)
-    single = is_array(value) and value.ndim == 0
+    single = is_array(value) and value.ndim == 0 and not getattr(value, "requires_grad", False)
     if kind == "int":
         if single:
             return bool(numpy_dtype(value.dtype).kind in "iu")
@@ -385,6 +446,11 @@ def _is_of(path: str, argument: Argument, value: Any) -> bool:
     if kind == "float":
         return single or isinstance(value, (int, float, np.number))
     return True
+
+
+def _is_index(argument: Argument, value: Any) -> bool:
+    """Return whether a value is an array of a truth without axes, which stands for a number in a list of them."""
+    return bool(argument.kind == "int" and is_array(value) and not value.ndim and numpy_dtype(value.dtype).kind == "b")
 
 
 def _is_real_number(value: Any) -> bool:

@@ -232,8 +232,9 @@ def _elements(input, places):
         inside = inside & within
         flat = flat * length + xp.astype(xp.where(within, place, 0), xp.int64)
     shape = flat.shape[1:]
-    index = xp.broadcast_to(xp.reshape(flat, (count, 1, -1)), (count, channels, math.prod(shape)))
-    elements = xp.take_along_axis(xp.reshape(input, (count, channels, -1)), index, axis=-1)
+    size = math.prod(shape)
+    index = xp.broadcast_to(xp.reshape(flat, (count, 1, size)), (count, channels, size))
+    elements = xp.take_along_axis(xp.reshape(input, (count, channels, math.prod(lengths))), index, axis=-1)
     return xp.reshape(elements, (count, channels, *shape)), xp.expand_dims(inside, axis=1)
 
 

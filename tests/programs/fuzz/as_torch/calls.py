@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-__all__ = ["FORMS", "Array", "Call", "Dtype", "arrays_in", "built", "mapped"]
+__all__ = ["FORMS", "Array", "Call", "Dtype", "are_finite_arguments", "arrays_in", "built", "mapped"]
 
 # How a function is spelled; the last three have a key or a symbol in the place of a name.
 FORMS = ("function", "method", "in place", "transformed", "operator", "item", "set item")
@@ -151,3 +151,11 @@ def built(call: Call, module: Any) -> tuple[tuple[Any, ...], dict[str, Any], lis
     arguments = mapped((call.args, call.kwargs), Array, tensor)
     args, kwargs = mapped(arguments, Dtype, lambda dtype: getattr(module, dtype.name))
     return args, kwargs, memories
+
+
+def are_finite_arguments(call: Call) -> bool:
+    """Return whether all elements of the arguments are finite numbers."""
+    arguments = (call.args, call.kwargs)
+    numbers: list[Any] = []
+    mapped(arguments, (float, complex), numbers.append)
+    return all(np.isfinite(array.data).all() for array in arrays_in(arguments)) and bool(np.isfinite(numbers).all())

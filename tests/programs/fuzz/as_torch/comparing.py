@@ -14,8 +14,8 @@ import torch
 import dispatchkit as dk
 import dispatchkit.as_torch as spelled
 
-from .calls import Call, arrays_in, built, mapped
-from .faults import has_two_faults
+from .calls import Call, are_finite_arguments, arrays_in, built
+from .faults import has_two_faults, is_seen_with_elements
 from .transformations import transformed
 
 __all__ = ["SORTS", "Difference", "compare"]
@@ -78,6 +78,7 @@ class Difference:
     sort : one of `SORTS`
     text : what was found
     proved : whether the call has two faults that both libraries refuse, each alone
+    filled : whether one library refuses the call, and both do so where arrays without elements have some
     part : the name of the part of the result that differs, where parts have names
     """
 
@@ -85,6 +86,7 @@ class Difference:
     sort: str
     text: str
     proved: bool = False
+    filled: bool = False
     part: str = ""
 
 
@@ -199,6 +201,8 @@ def compare(call: Call, good: Iterable[Call] = ()) -> Difference | str:
     found = compare_once(call)
     if isinstance(found, Difference) and found.sort == "class of error":
         return replace(found, proved=has_two_faults(call, good, errors_of))
+    if isinstance(found, Difference) and found.sort in ("refused here", "taken here"):
+        return replace(found, filled=is_seen_with_elements(call, errors_of))
     return found
 
 
@@ -282,14 +286,6 @@ def compared_results(call: Call, ours: Any, theirs: Any) -> Difference | None:
             found = replace(found, text=f"an operand is not finite: {found.text}")
         return found
     return None
-
-
-def are_finite_arguments(call: Call) -> bool:
-    """Return whether all elements of the arguments are finite numbers."""
-    arguments = (call.args, call.kwargs)
-    numbers: list[Any] = []
-    mapped(arguments, (float, complex), numbers.append)
-    return all(np.isfinite(array.data).all() for array in arrays_in(arguments)) and bool(np.isfinite(numbers).all())
 
 
 def compared_part(call: Call, x: Any, y: Any) -> Difference | None:

@@ -1,17 +1,21 @@
-"""Whether a call that both libraries refuse for different reasons has two faults, each of which both refuse alone."""
+"""What other calls show of a fault: that a call has two, or that both libraries see it where there are elements.
+
+Two faults are those of a call that the libraries refuse for different reasons, each of which both refuse alone.
+"""
 
 from __future__ import annotations
 
 import re
 import warnings
 from collections.abc import Iterable, Iterator
+from functools import partial
 from typing import Any
 
 import numpy as np
 
 from .calls import Array, Call, arrays_in, mapped
 
-__all__ = ["has_two_faults", "repaired"]
+__all__ = ["has_two_faults", "is_seen_with_elements", "repaired"]
 
 # Of which one is right in most places.
 COMMON = (None, 0, 1, -1, 2, 1.0, True, False, (), (0,), (1,), "mean")
@@ -123,6 +127,9 @@ def others_for(call: Call, value: Any) -> Iterator[Any]:
                     yield type(value)((*value[:number], array, *value[number + 1 :]))
             else:
                 yield type(value)((*value[:number], 0, *value[number + 1 :]))
+            if call.form in ("item", "set item"):
+                everywhere = (slice(None),) * len(value)
+                yield (*everywhere[:number], member, *everywhere[number + 1 :])
         yield from arrays_in(value)
     if call.form not in ("item", "set item"):
         yield from COMMON
@@ -173,5 +180,40 @@ def has_two_faults(call: Call, good: Iterable[Call], errors_of: Any) -> bool:
         ours_alone |= same_fault(here, ours) and not same_fault(there, theirs)
         theirs_alone |= same_fault(there, theirs) and not same_fault(here, ours)
         if ours_alone and theirs_alone:
+            return True
+    return False
+
+
+def with_elements(call: Call) -> Iterator[Call]:
+    """Yield calls whose arrays without elements have some: axes of length 0 are longer."""
+
+    def longer(array: Array, number: int, value: int) -> Array:
+        if array.data.size:
+            return array
+        shape = [length or number for length in array.shape]
+        return Array(np.full(shape, value, array.data.dtype), array.layout, array.gradient)
+
+    for number in (1, 2, 3):
+        for value in (1, 0):
+            args, kwargs = mapped((call.args, call.kwargs), Array, partial(longer, number=number, value=value))
+            yield call.changed(args=args, kwargs=kwargs)
+
+
+def is_seen_with_elements(call: Call, errors_of: Any) -> bool:
+    """Return whether both libraries refuse a call where its arrays have elements, the one for the same reason.
+
+    Parameters
+    ----------
+    call : which one of the libraries refuses, and in which an array has no elements
+    errors_of : gives the errors of a call here and in PyTorch, and whether they are of one class
+    """
+    if all(array.data.size for array in arrays_in((call.args, call.kwargs))):
+        return False
+    ours, theirs, _ = errors_of(call)
+    for other in with_elements(call):
+        here, there, _ = errors_of(other)
+        if here is None or there is None:
+            continue
+        if (ours is not None and same_fault(here, ours)) or (theirs is not None and same_fault(there, theirs)):
             return True
     return False

@@ -9,7 +9,7 @@ from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from .calls import Call, arrays_in
+from .calls import Call, are_finite_arguments, arrays_in
 
 if TYPE_CHECKING:
     from .comparing import Difference
@@ -30,7 +30,9 @@ class Entry:
     forms : how the function is spelled; any where it is empty
     dtypes : of which an argument must have one; any where it is empty
     empty : whether an argument must have no elements
+    not_finite : whether an argument must be infinite or NaN
     proved : whether a call must have two faults that both libraries refuse, each alone
+    filled : whether a call must be refused by both libraries where its arrays without elements have some
     options : patterns of a keyword and its value, such as "dtype=torch.float*", of which a call must have one
     parts : names of parts of the result, of which one must be the first that differs
     """
@@ -42,17 +44,21 @@ class Entry:
     forms: tuple[str, ...] = ()
     dtypes: tuple[str, ...] = ()
     empty: bool = False
+    not_finite: bool = False
     proved: bool = False
+    filled: bool = False
     options: tuple[str, ...] = ()
     parts: tuple[str, ...] = ()
 
     def covers(self, found: Difference) -> bool:
         """Return whether the entry is about a difference."""
-        if self.proved and not found.proved:
+        if (self.proved and not found.proved) or (self.filled and not found.filled):
             return False
         if found.sort not in self.sorts or (self.forms and found.call.form not in self.forms):
             return False
         if self.dtypes and dtypes_of(found.call).isdisjoint(self.dtypes):
+            return False
+        if self.not_finite and are_finite_arguments(found.call):
             return False
         if self.empty and not any(0 in array.shape for array in arrays_in((found.call.args, found.call.kwargs))):
             return False
@@ -85,13 +91,17 @@ def _entry(
     forms: Sequence[str] = (),
     dtypes: Sequence[str] = (),
     empty: bool = False,
+    not_finite: bool = False,
     proved: bool = False,
+    filled: bool = False,
     options: Sequence[str] = (),
     parts: Sequence[str] = (),
 ) -> Entry:
     patterns = {"texts": texts, "forms": forms, "dtypes": dtypes, "options": options, "parts": parts}
     several: dict[str, Any] = {name: tuple(each) for name, each in patterns.items()}
-    return Entry(tuple(sorts), tuple(paths), reason, empty=empty, proved=proved, **several)
+    return Entry(
+        tuple(sorts), tuple(paths), reason, empty=empty, not_finite=not_finite, proved=proved, filled=filled, **several
+    )
 
 
 def dtypes_of(call: Call) -> set[str]:

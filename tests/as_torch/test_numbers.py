@@ -1,0 +1,137 @@
+"""Numbers among arguments: tensors without axes in their place, factors of sums, and numbers beside small integers."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+
+import dispatchkit.as_torch
+
+torch: Any = dispatchkit.as_torch
+F, T = torch.nn.functional, torch.tensor
+SMALL = torch.ones(2, dtype=torch.int8)
+BYTES = T([44, 2], dtype=torch.uint8)
+SQUARE = T([[1.0, 2.0], [3.0, 4.0]])
+
+TAKEN: list[tuple[Callable[[], Any], Any]] = [
+    # Tensors without axes.
+    (lambda: torch.addmm(T([1.0, 1.0]), SQUARE, SQUARE, alpha=T(2), beta=T(True)), [[15.0, 21.0], [31.0, 45.0]]),
+    (lambda: torch.ones(2, 3, dtype=torch.int64).sum(T(True)), [3, 3]),
+    (lambda: SQUARE.flip((T(True), T(0))), [[4.0, 3.0], [2.0, 1.0]]),
+    (lambda: torch.concatenate([SQUARE], T(1)), SQUARE.tolist()),
+    (lambda: torch.fft.fft2(torch.ones(2, 2), dim=T(1)).real, [[2.0, 0.0], [2.0, 0.0]]),
+    (lambda: torch.min(SQUARE, T(2)), [[1.0, 2.0], [2.0, 2.0]]),
+    (lambda: F.leaky_relu(T([-1.0, 1.0]), T(2.0)), [-2.0, 1.0]),
+    (lambda: torch.masked.norm(T([3.0, 4.0]), T(2.0)), 5.0),
+    # Factors.
+    (lambda: SMALL.add(2, alpha=100), [-55, -55]),
+    (lambda: torch.rsub(SMALL, 3, alpha=100), [-97, -97]),
+    (lambda: BYTES.add(2, alpha=-1), [42, 0]),
+    (lambda: BYTES.sub(SMALL, alpha=300), [-256, -298]),
+    # Numbers that a dtype does not hold.
+    (lambda: -1 / T([4], dtype=torch.uint8), [-0.25]),
+    (lambda: 300 / T([4], dtype=torch.uint8), [75.0]),
+    (lambda: torch.logspace(T(1.29), -4, 1, dtype=torch.uint8), [19]),
+    (lambda: torch.isin(300, BYTES), True),
+    (lambda: torch.isin(-1, T([255], dtype=torch.uint8)), True),
+    (lambda: torch.isin(BYTES, 300), [True, False]),
+    (lambda: torch.isin(1.5, BYTES), False),
+    (lambda: F.hardtanh(T([3, 0], dtype=torch.uint8), -0.5, 1.5), [1, 0]),
+    (lambda: torch.histc(T([1.5]), bins=2, min=True, max=3), [1.0, 0.0]),
+    # Options that say nothing.
+    (lambda: torch.masked.mean(T([2.0, 4.0]), dim=0, keepdim=None), 3.0),
+    (lambda: torch.masked.amax(T([2.0, 4.0]), dim=0, keepdim="x"), [4.0]),
+    (lambda: torch.masked.norm(T([3.0, 4.0]), 2.0, keepdim=None), 5.0),
+    (lambda: [x.tolist() for x in torch.meshgrid(T([1, 2]), indexing=None)], [[1, 2]]),
+    (lambda: [*torch.gradient(T([True, False]), dim=[])], []),
+    (lambda: F.poisson_nll_loss(T([1j]), T([1]), full=True, reduction="none").real, [0.5403023]),
+]
+
+
+@pytest.mark.parametrize(("call", "value"), TAKEN)
+def test_numbers_are_taken_as_in_pytorch(call: Callable[[], Any], value: Any) -> None:
+    np.testing.assert_allclose(np.asarray(call()), value, rtol=1e-6)
+
+
+REFUSED: list[tuple[Callable[[], Any], Any, str]] = [
+    (lambda: SMALL.add(SMALL, alpha=300), RuntimeError, "value cannot be converted to type int8 without overflow"),
+    (
+        lambda: torch.index_add(SMALL, 0, T([0]), SMALL[:1], alpha=-300),
+        RuntimeError,
+        "cannot be converted to type int8",
+    ),
+    (lambda: torch.cumsum(SQUARE, T(True)), TypeError, r"'dim' \(position 2\) must be int, not Tensor"),
+    (lambda: F.hardshrink(SQUARE, T(2.0, requires_grad=True)), TypeError, "'lambd' .* must be Number, not Tensor"),
+    (lambda: torch.hstack(T([1, 0])), TypeError, r"'tensors' \(position 1\) must be tuple of Tensors, not Tensor"),
+    (lambda: torch.full_like(SQUARE, 1, dtype=()), TypeError, "'dtype' .* must be torch.dtype, not tuple"),
+    (lambda: torch.full_like(SQUARE, 1, device=[]), TypeError, "'device' .* must be Device, not list"),
+    (lambda: torch.linspace(0, 1, 2, device=()), TypeError, "'device' must be Device, not tuple"),
+    (lambda: torch.gather(SQUARE, 0, T([[0]]), sparse_grad=()), TypeError, "'sparse_grad' .* must be bool, not tuple"),
+    (lambda: torch.index_put(SQUARE, (T([0]),), SQUARE[0], 1), TypeError, "'accumulate' .* must be bool, not int"),
+    (lambda: torch.index_put(SQUARE, [1, 2], SQUARE[0]), TypeError, "'indices' .* must be tuple of Tensors"),
+    (lambda: F.group_norm(SQUARE, 1, eps=[]), TypeError, r"'eps' \(position 5\) must be float, not tuple"),
+    (
+        lambda: F.local_response_norm(torch.ones(1, 3, 3), True),
+        TypeError,
+        r"'size' \(position 2\) must be int, not bool",
+    ),
+    (
+        lambda: T([1, 2]).repeat_interleave(output_size=3),
+        TypeError,
+        r"got \(output_size=int\), but expected \(Tensor re",
+    ),
+    (lambda: torch.einsum("x", [1]), TypeError, "expected Tensor as element 0 in argument 1, but got int"),
+    (lambda: torch.einsum("x", 1), TypeError, "expected Tensor as element 0 in argument 1, but got int"),
+    (lambda: torch.tensor_split(SQUARE, T(2, dtype=torch.uint8)), RuntimeError, "to have dtype of long"),
+    (lambda: torch.hstack([SQUARE], out=T([True])), TypeError, "can't be cast to the desired output type bool"),
+    (lambda: torch.logit(SQUARE.float(), 1e300), RuntimeError, "cannot be converted to type Float without overflow"),
+    (lambda: torch.meshgrid(), RuntimeError, "meshgrid expects a non-empty TensorList"),
+    (lambda: torch.histogram(T([1.0]), T([2.0])), RuntimeError, "bins must be > 0, but got 0 .* with one edge"),
+    (lambda: F.pad(T([[2, 1]]), (1, 0), "circular", 0.5), RuntimeError, "doesn't take in value argument"),
+    (lambda: torch.masked.amax(T([True]), mask=T([True])), NotImplementedError, "not implemented for 'Bool'"),
+    (
+        lambda: torch.masked.logaddexp(T([1j]), T([1j]), input_mask=T([True])),
+        NotImplementedError,
+        "on complex input",
+    ),
+    (
+        lambda: F.interpolate(torch.ones(1, 1, 2), None, 1e300, "linear", recompute_scale_factor=True),
+        TypeError,
+        "scale_factor=1e",
+    ),
+]
+
+
+@pytest.mark.parametrize(("call", "error", "text"), REFUSED)
+def test_numbers_are_refused_as_in_pytorch(call: Callable[[], Any], error: Any, text: str) -> None:
+    with pytest.raises(error, match=text):
+        call()
+
+
+@pytest.mark.parametrize(
+    ("call", "dtype", "value"),
+    [
+        (lambda: torch.masked.median(SQUARE, 0, dtype=torch.int64)[0], SQUARE.dtype, 1.0),
+        (lambda: torch.masked.median(T([1, 2, 3]), 0, dtype=torch.float64), torch.float64, 2.0),
+        (lambda: torch.masked.argmax(T([1.0, 3.0]), 0, dtype=torch.bool), torch.bool, True),
+        (lambda: torch.masked.argmin(T([3, 1]), 0, dtype=torch.complex64), torch.complex64, 1),
+        (lambda: torch.masked.amin(T([-2, -4]), dtype=torch.complex128), torch.complex128, -4),
+        (lambda: torch.masked.amax(T([1.5, 2.5]), dtype=torch.int64, mask=T([True, False])), torch.int64, 1),
+        (lambda: torch.masked.prod(T([1.5, 2.5]), dtype=torch.int64), torch.int64, 2),
+        (lambda: torch.masked.logaddexp(T([1 + 0j]), T([1 + 0j])).real.round()[0], SQUARE.dtype, 2.0),
+    ],
+)
+def test_masked_reductions_are_cast_where_pytorch_casts_them(call: Callable[[], Any], dtype: Any, value: Any) -> None:
+    y = call()
+    assert y.dtype == dtype
+    assert y.item() == value
+
+
+def test_grids_and_inverses_of_no_elements_have_none() -> None:
+    nothing = torch.grid_sampler_2d(torch.ones(0, 3, 5, 2), torch.ones(0, 3, 1, 2), 0, 0, False)
+    assert tuple(nothing.shape) == (0, 3, 3, 1)
+    assert tuple(torch.linalg.tensorinv(torch.ones(0, 2, 2, 0)).shape) == (2, 0, 0, 2)
+    assert tuple(torch.linalg.tensorsolve(torch.ones(0, 2, 2, 0), torch.ones(0, 2)).shape) == (2, 0)
