@@ -14,6 +14,7 @@ from dispatchkit.as_torch.table import Function, is_array
 from dispatchkit.backends.arrays import numpy_dtype
 from dispatchkit.declare.decorators import operation
 from dispatchkit.declare.namespace import tensor_namespace as xp
+from dispatchkit.graph.storage import Storage
 from dispatchkit.protocol.kinds import kinds
 
 
@@ -118,6 +119,11 @@ def complex_partial_real(x1: Any, x2: Any) -> Any:
 @complex_of_parts.def_partial("x2")
 def complex_partial_imag(x1: Any, x2: Any) -> Any:
     return 1j
+
+
+def in_memory(x: Any) -> bool:
+    """Return whether an argument is a tensor with NumPy's memory, and none inside of a transformation."""
+    return isinstance(x, Storage) and not x.is_tracer and type(x.array) is np.ndarray
 
 
 def of_parts(real: Any, imag: Any) -> Any:
