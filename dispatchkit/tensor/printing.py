@@ -21,6 +21,7 @@ from typing import Any
 import numpy as np
 
 from dispatchkit.backends.arrays import as_numpy, device_of, dtype_name, without_graph
+from dispatchkit.ops.creation.dtypes import get_default_dtype
 from dispatchkit.protocol.densify import known_layout
 
 FIRST = {"precision": 4, "threshold": 1000, "edgeitems": 3, "linewidth": 80}
@@ -193,7 +194,7 @@ def array_notes(array: Any) -> list[str]:
     """Return what is printed of a raw array after its elements: its dtype, and its size where it has none."""
     notes = []
     dtype = dtype_name(array.dtype)
-    if dtype not in ("float64", "int64", "bool"):
+    if dtype not in (dtype_name(get_default_dtype()), "int64", "bool"):
         notes.append(f"dtype={dtype}")
     shape = tuple(array.shape)
     if 0 in shape and shape != (0,):
