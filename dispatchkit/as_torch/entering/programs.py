@@ -23,6 +23,7 @@ from dispatchkit.as_torch.layers import of_functions as layers
 from dispatchkit.as_torch.layers import options as further_options
 from dispatchkit.as_torch.layers.adaptive import AdaptiveLogSoftmaxWithLoss
 from dispatchkit.as_torch.layers.constructors import constructed_as_in_pytorch
+from dispatchkit.as_torch.layers.hooked import give_hooks
 from dispatchkit.as_torch.layers.weighted import Bilinear, DataParallel, EmbeddingBag, Softmax2d, Unflatten
 from dispatchkit.as_torch.machine import amp, limits, modes, processes, samples
 from dispatchkit.as_torch.machine import settings as machine
@@ -94,6 +95,7 @@ def derived(name: str, home: str, *bases: Any) -> Any:
 def enter_programs() -> None:
     """Enter all of it."""
     give_further_methods()
+    give_hooks()
     give_shapes_in_place()
     give_saved_values()
     coordinates.give_sparse_methods()

@@ -39,7 +39,12 @@ def drawing(
             return self.copy_(self.detach())  # which a leaf that requires a gradient refuses
         if not is_taken:
             raise NotImplementedError(f"elements of the dtype {self.dtype} are not drawn from this distribution")
-        return self.copy_(formula(draw(shape=self.shape, generator=generator), *args, **kwargs))
+        if numpy_dtype(self.dtype).kind == "c":
+            parts = draw(shape=(*self.shape, 2), generator=generator)
+            x = parts[..., 0] + 1j * parts[..., 1]
+        else:
+            x = draw(shape=self.shape, generator=generator)
+        return self.copy_(formula(x, *args, **kwargs))
 
     return method
 
@@ -63,13 +68,17 @@ def _between(x: Any, low: float = 0.0, high: float = 1.0, **bounds: float) -> An
         raise TypeError(f"uniform_() got an unexpected keyword argument {next(iter(bounds))!r}")
     if not low <= high:
         raise RuntimeError(f"uniform_ expects to return a [from, to) range, but found from={low} > to={high}")
+    if xp.isdtype(x.dtype, "complex floating"):
+        return low * (1 + 1j) + (high - low) * x
     return low + (high - low) * x
 
 
 def _around(x: Any, mean: float = 0.0, std: float = 1.0) -> Any:
-    """Return numbers of the standard normal distribution as those of another one."""
+    """Return numbers of the standard normal distribution as those of another one, which complex ones have in all."""
     if not std >= 0:
         raise RuntimeError(f"normal expects std >= 0.0, but found std {std}")
+    if xp.isdtype(x.dtype, "complex floating"):
+        std = std / 2**0.5
     return mean + std * x
 
 
