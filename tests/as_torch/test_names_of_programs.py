@@ -431,7 +431,8 @@ def test_classes_of_tensors_make_theirs_of_others() -> None:
 
 
 def test_callbacks_are_called_at_the_end_of_the_pass_that_runs() -> None:
-    engine, calls = OF_ANY.autograd.Variable._execution_engine, []
+    engine = OF_ANY.autograd.Variable._execution_engine
+    calls: list[Any] = []
 
     class Outer(OF_ANY.autograd.Function):  # type: ignore[misc]  # of any type
         @staticmethod

@@ -23,7 +23,8 @@ class Derived(Base):
 
 
 def test_parameters_get_other_names() -> None:
-    base, derived = (with_parameters(cls.double, {"x": "value"}) for cls in (Base, Derived))
+    functions: list[Any] = [Base.double, Derived.double]
+    base, derived = (with_parameters(function, {"x": "value"}) for function in functions)
     assert list(inspect.signature(base).parameters) == ["self", "value", "times"]
     assert (base.__name__, base.__doc__, base.__annotations__["value"]) == ("double", Base.double.__doc__, "int")
     assert base(Base(), value=3) == base(Base(), 3) == 6
@@ -33,5 +34,6 @@ def test_parameters_get_other_names() -> None:
 
 
 def test_a_name_that_a_variable_has_is_refused() -> None:
+    function: Any = Base.double
     with pytest.raises(ValueError, match="double: a variable has the name 'times' already"):
-        with_parameters(Base.double, {"x": "times"})
+        with_parameters(function, {"x": "times"})

@@ -164,7 +164,7 @@ class _LazyLayer(LazyModuleMixin):
         signature = inspect.signature(self.cls_to_become)
         # Any length that the other arguments go with: convolutions want one that their groups divide.
         length = signature.bind(1, *args, **kwargs).arguments.get("groups", 1)
-        super().__init__(length, *args, **kwargs)  # type: ignore[call-arg]  # of the layer
+        super().__init__(length, *args, **kwargs)
         self._of_length = next(iter(signature.parameters))
         self.forget()
 

@@ -232,7 +232,7 @@ def random_(self: Any, first: int = 0, last: int | None = None, *, generator: An
     return self.copy_(xp.astype(random.randint(first, last, shape=tuple(self.shape), generator=generator), self.dtype))
 
 
-set_gradient: Callable[[Any, Any], None] = Tensor.grad.fset  # type: ignore[attr-defined]  # a property, by its class
+set_gradient: Any = Tensor.grad.fset
 
 
 def set_gradient_of_dtype(self: Any, value: Any) -> None:
