@@ -58,8 +58,6 @@ _FORMULAS: dict[str, Function] = {
     "select": lambda input, dim, index: input[index_along(input, dim, index)],
     # Of shapes.
     "constant_pad_nd": lambda input, pad, value=0: TRANSLATIONS["nn.functional.pad"](input, pad, value=value),
-    "view_as_complex": lambda input: of_parts(input[..., 0], input[..., 1]),
-    "view_as_real": lambda input: xp.stack([xp.real(input), xp.imag(input)], axis=-1),
     "atleast_1d": lambda *tensors: with_axes(np.atleast_1d, tensors),
     "atleast_2d": lambda *tensors: with_axes(np.atleast_2d, tensors),
     "atleast_3d": lambda *tensors: with_axes(np.atleast_3d, tensors),

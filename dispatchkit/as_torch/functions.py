@@ -247,14 +247,14 @@ for _path, _name in TRANSFORMS.items():
     TRANSLATIONS[f"fft.{_path}2"] = partial(_transform, _name, _path != _name, (-2, -1))
 
 
-def _kept_if_real(name, /, input):
+def _conjugate(input):
     if xp.isdtype(input.dtype, "complex floating"):
-        return getattr(xp, name)(input)
+        return xp.conj(input)
     return input
 
 
-for _path, _name in {"conj": "conj", "conj_physical": "conj", "real": "real"}.items():
-    ALONE[_path] = partial(_kept_if_real, _name)
+for _path in ("conj", "conj_physical"):
+    ALONE[_path] = _conjugate
 
 
 def _sign(input):

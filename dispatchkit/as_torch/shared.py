@@ -14,6 +14,8 @@ from dispatchkit.as_torch.table import Function, is_array
 from dispatchkit.backends.arrays import numpy_dtype
 from dispatchkit.declare.decorators import operation
 from dispatchkit.declare.namespace import tensor_namespace as xp
+from dispatchkit.declare.source import with_parameters
+from dispatchkit.graph.storage import Storage
 from dispatchkit.protocol.kinds import kinds
 
 
@@ -128,6 +130,25 @@ def complex_partial_real(x1: Any, x2: Any) -> Any:
 @complex_of_parts.def_partial("x2")
 def complex_partial_imag(x1: Any, x2: Any) -> Any:
     return 1j
+
+
+# Layers whose argument is `x` in PyTorch, too.
+OF_X = frozenset({"RMSNorm"})
+
+
+def forward_of(layer: Any) -> dict[str, Any]:
+    """Return the `forward` of a layer of the library whose argument has PyTorch's name, as a member of a class."""
+    function = layer.forward
+    if layer.__name__ in OF_X:
+        return {}
+    if isinstance(function, FunctionType) and function.__code__.co_varnames[1:2] == ("x",):
+        return {"forward": with_parameters(function, {"x": "input"})}
+    return {}
+
+
+def in_memory(x: Any) -> bool:
+    """Return whether an argument is a tensor with NumPy's memory, and none inside of a transformation."""
+    return isinstance(x, Storage) and not x.is_tracer and type(x.array) is np.ndarray
 
 
 def of_parts(real: Any, imag: Any) -> Any:

@@ -47,7 +47,7 @@ from dispatchkit.as_torch.calling.raised import as_raised_by_pytorch, raising_as
 from dispatchkit.as_torch.masking import masked_functions
 from dispatchkit.as_torch.network_functions import attention, grids, native  # noqa: F401
 from dispatchkit.as_torch.operators import converting, give_operators, in_place, spreading, where_asked
-from dispatchkit.as_torch.shared import copying, in_dtype_of, in_shape
+from dispatchkit.as_torch.shared import copying, forward_of, in_dtype_of, in_shape
 from dispatchkit.as_torch.special_functions import OPERATIONS
 from dispatchkit.backends.arrays import dtype_name
 from dispatchkit.declare.namespace import tensor_namespace as xp
@@ -604,7 +604,7 @@ def members_of(module: ModuleType) -> dict[str, Any]:
         elif value in SUBCLASSES:
             value = SUBCLASSES[value]
         elif isinstance(value, type) and issubclass(value, nn.Module):
-            value = type(name, (Module, value), {"__module__": home, "__doc__": value.__doc__})
+            value = type(name, (Module, value), {"__module__": home, "__doc__": value.__doc__} | forward_of(value))
         members[name] = value
     return members
 

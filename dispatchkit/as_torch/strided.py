@@ -1,4 +1,4 @@
-"""Views by strides, `as_strided`: elements anywhere in the memory that a tensor has a part of."""
+"""Views of the memory that a tensor has a part of: by strides, `as_strided`, and of the parts of complex numbers."""
 
 from __future__ import annotations
 
@@ -7,11 +7,16 @@ from typing import Any
 
 import numpy as np
 
-from dispatchkit.as_torch.table import ALONE
+from dispatchkit.as_torch.shared import in_memory, of_parts
+from dispatchkit.as_torch.table import ALONE, TRANSLATIONS
+from dispatchkit.backends.arrays import numpy_dtype
 from dispatchkit.declare.decorators import operation
 from dispatchkit.declare.namespace import tensor_namespace as xp
-from dispatchkit.graph.storage import Storage
 from dispatchkit.protocol.kinds import kinds
+
+# The dtypes of the parts of complex numbers, and of numbers of such parts, by NumPy's letters.
+REAL = {"F": np.dtype(np.float32), "D": np.dtype(np.float64)}
+COMPLEX = {"f": np.dtype(np.complex64), "d": np.dtype(np.complex128)}
 
 
 def memory_of(array: Any) -> tuple[Any, int]:
@@ -112,8 +117,7 @@ def _checked(input: Any, size: Any, stride: Any, offset: Any) -> tuple[Any, Any,
         )
     if any(length < 0 for length in size):
         raise RuntimeError(f"as_strided: lengths must be 0 or greater, found size={[*size]}")
-    held = isinstance(input, Storage) and not input.is_tracer and type(input.array) is np.ndarray
-    if held:
+    if in_memory(input):
         width = input.array.dtype.itemsize
         memory, first = memory_of(input.array)
         own, count, first = tuple(step // width for step in input.array.strides), memory.size // width, first // width
@@ -134,7 +138,7 @@ def _checked(input: Any, size: Any, stride: Any, offset: Any) -> tuple[Any, Any,
 
 def as_strided(input: Any, size: Any, stride: Any, storage_offset: Any = None) -> Any:
     own, size, stride, shift = _checked(input, size, stride, storage_offset)
-    if isinstance(input, Storage) and not input.is_tracer and type(input.array) is np.ndarray:
+    if in_memory(input):
         return strided_view(input, own, size, stride, shift)
     # Inside a transformation, and of an array type, the elements are taken in order.
     return _taken(xp, input, own, size, stride, shift)
@@ -182,12 +186,56 @@ def empty_permuted(
     return xp.permute_dims(y, order).requires_grad_(requires_grad)
 
 
+@operation(kind=kinds.manipulation, namespace="torch", decomposes=False)
+def part_view(xp: Any, x: Any, /, imaginary: bool) -> Any:
+    """Return the real or the imaginary part of each complex number, a view where the library makes one."""
+    return xp.imag(x) if imaginary else xp.real(x)
+
+
+part_view.def_kernel("numpy", lambda x, /, imaginary: x.imag if imaginary else x.real)
+
+
+@part_view.def_vjp("x", shapes=("x",))
+def part_view_vjp(xp: Any, g: Any, x: Any, imaginary: bool) -> Any:
+    return 1j * g if imaginary else g
+
+
+@part_view.def_jvp("x")
+def part_view_jvp(xp: Any, t: Any, x: Any, imaginary: bool) -> Any:
+    return xp.imag(t) if imaginary else xp.real(t)
+
+
+def real(input: Any) -> Any:
+    if in_memory(input):
+        return part_view(input, False) if input.array.dtype.kind == "c" else input
+    return xp.real(input) if numpy_dtype(input.dtype).kind == "c" else input
+
+
+def imag(input: Any) -> Any:
+    return part_view(input, True) if in_memory(input) else xp.imag(input)
+
+
+def view_as_real(input: Any) -> Any:
+    if in_memory(input):
+        return xp.view(xp.expand_dims(input, axis=-1), REAL[input.array.dtype.char])
+    return xp.stack([xp.real(input), xp.imag(input)], axis=-1)
+
+
+def view_as_complex(input: Any) -> Any:
+    if in_memory(input) and input.array.dtype.char in COMPLEX:
+        return xp.getitem(xp.view(input, COMPLEX[input.array.dtype.char]), (..., 0))
+    return of_parts(input[..., 0], input[..., 1])
+
+
+TRANSLATIONS.update({"view_as_complex": view_as_complex, "view_as_real": view_as_real})
 ALONE.update(
     {
         "as_strided": as_strided,
         "as_strided_scatter": as_strided_scatter,
         "empty_permuted": empty_permuted,
         "empty_strided": empty_strided,
+        "imag": imag,
         "new_empty_strided": new_empty_strided,
+        "real": real,
     }
 )

@@ -191,7 +191,7 @@ COPIED_HERE = frozenset(
     }
 )
 # Functions whose results are views in PyTorch and copies here, into which nothing is written.
-VIEWS_THERE = frozenset({"adjoint", "conj", "imag", "real", "unfold", "view_as_complex", "view_as_real"})
+VIEWS_THERE = frozenset({"adjoint", "conj", "unfold"})
 # The names of results beyond those that PyTorch's own classes have.
 RESULTS: dict[str, tuple[str, ...]] = {"std_mean": (), "var_mean": (), "lu": ("LU", "pivots", "info")}
 # Functions that have axes of a number's own: of others a number is taken as one element along an axis.
@@ -268,6 +268,7 @@ def is_array(value: Any) -> bool:
 # Functions whose checks ask for the dtypes of arguments alone.
 CHECKED_BY_TYPES = frozenset(
     {
+        *("imag", "view_as_real"),
         *("where", "sub", "subtract", "rsub", "clamp", "clip", "mvlgamma", "special.multigammaln", "repeat", "tile"),
         *(f"fft.{kind}{name}{end}" for kind in ("", "i") for name in ("fft", "rfft", "hfft") for end in ("", "2", "n")),
     }

@@ -24,8 +24,9 @@ from dispatchkit.autograd.function_context import (
 )
 from dispatchkit.autograd.function_intermediates import refused
 from dispatchkit.backends.arrays import is_inexact, namespace_of
-from dispatchkit.declare.inplace import after_change, move_vertices, touch
+from dispatchkit.declare.inplace import move_vertices, touch
 from dispatchkit.declare.namespace import tensor_namespace
+from dispatchkit.declare.overlays import after_change
 from dispatchkit.declare.wrapping import wrap_array
 from dispatchkit.errors import AutogradError
 from dispatchkit.graph.node import FREED, CallNode, Differentiable, Node, Output, make_node

@@ -212,6 +212,12 @@ def _by_name(dtype: Any) -> Any:
     return np.dtype(dtype_name(dtype))
 
 
+def are_parts(first: Any, second: Any) -> bool:
+    """Return whether numbers of one of two dtypes of NumPy are pairs of numbers of the other."""
+    real, whole = sorted((first, second), key=lambda dtype: dtype.itemsize)
+    return bool(real.kind == "f" and whole.kind == "c" and whole.itemsize == 2 * real.itemsize)
+
+
 def dtype_name(dtype: Any) -> str:
     """Return the name of a dtype of any library, such as ``"float64"``."""
     return str(dtype).rpartition(".")[2]

@@ -394,24 +394,29 @@ class Strides:
     Parameters
     ----------
     array : looked at once; it is not kept alive
+    in_parts : whether the elements are the real and the imaginary parts of its complex numbers, along a last axis
 
     Attributes
     ----------
     array : weak reference to the array
-    shape, strides, itemsize : of the array
+    shape, strides, itemsize : of the elements
     size : number of elements
     address : of the first element
     low, high : lowest address of the elements, and the one after the last of their bytes
     """
 
-    __slots__ = ("address", "array", "high", "itemsize", "low", "shape", "size", "strides")
+    __slots__ = ("address", "array", "high", "in_parts", "itemsize", "low", "shape", "size", "strides")
 
-    def __init__(self, array: np.ndarray[Any, Any]) -> None:
+    def __init__(self, array: np.ndarray[Any, Any], *, in_parts: bool = False) -> None:
         self.array = ref(array)
+        self.in_parts = in_parts
         self.shape = array.shape
         self.strides = array.strides
         self.itemsize = array.itemsize
         self.size = array.size
+        if in_parts:
+            self.itemsize //= 2
+            self.shape, self.strides, self.size = (*self.shape, 2), (*self.strides, self.itemsize), 2 * self.size
         self.address = low = high = array.__array_interface__["data"][0]
         for stride, n in zip(self.strides, self.shape, strict=True):
             if stride < 0:
@@ -426,6 +431,8 @@ class Strides:
 
         So it is for every array that owns its memory, and for what indexing and reordering axes make of such an array.
         """
+        if self.size == 0:
+            return True
         reach = self.itemsize - 1
         for stride, n in sorted(zip(map(abs, self.strides), self.shape, strict=True)):
             if n > 1:

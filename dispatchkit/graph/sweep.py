@@ -6,12 +6,13 @@ again. Nothing is recursive, so depth is bounded by memory alone.
 
 from __future__ import annotations
 
+import sys
 import threading
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from contextlib import nullcontext
 from contextvars import ContextVar
-from types import MappingProxyType
-from typing import Any
+from types import FrameType, MappingProxyType
+from typing import Any, TypeVar
 
 import numpy as np
 
@@ -23,6 +24,7 @@ from dispatchkit.graph.recording import is_grad_enabled, no_grad
 from dispatchkit.graph.storage import Storage, Vertex, VertexExtras, memory_of
 from dispatchkit.protocol.observers import live, notify_backward
 
+R = TypeVar("R")
 ndarray = np.ndarray
 
 
@@ -192,7 +194,7 @@ def sweep(  # noqa: C901  # the loop is written out: each call in it would cost 
     """
     wanted = None if inputs is None else set(inputs)
     pending, needed, grads, kept = _start(roots, wanted, accumulate)
-    gradients: dict[Vertex, Any] = {}
+    gradients, at_the_end = dict[Vertex, Any](), list[Callable[[], object]]()  # the latter for `call_at_the_end`
     outside = [g for _, g in roots]
     ownership: Ownership = PendingMemory(grads), outside, set()
     ready, sums = [vertex for vertex in grads if pending[vertex] == 0], set[Vertex]()
@@ -240,7 +242,30 @@ def sweep(  # noqa: C901  # the loop is written out: each call in it would cost 
                 ready.append(edge)
     if create_graph and gradients:
         separate(gradients, outside)
-    return gradients
+    return _once_called(at_the_end, gradients)
+
+
+def _once_called(callbacks: Sequence[Callable[[], object]], result: R) -> R:
+    """Return a result once functions, which may add others to their list, were called."""
+    for callback in callbacks:
+        callback()
+    return result
+
+
+def call_at_the_end(callback: Callable[[], object]) -> None:
+    """Have a function called at the end of the pass that runs now, the inner one where passes are in one another.
+
+    Raises
+    ------
+    AutogradError : if no pass runs
+    """
+    # A pass keeps the list among its own names, so that passes without callbacks do nothing for them.
+    frame: FrameType | None = sys._getframe()
+    while frame is not None and frame.f_code is not sweep.__code__:
+        frame = frame.f_back
+    if frame is None:
+        raise AutogradError("Final callbacks can only be installed during backward pass.")
+    frame.f_locals["at_the_end"].append(callback)
 
 
 def _ends_hooked(vertex: Vertex, kept: set[Vertex] | None) -> bool:

@@ -13,6 +13,7 @@ from dispatchkit.nn.functional.normalization import batch_norm, group_norm, laye
 from dispatchkit.nn.linear import register_zeros
 from dispatchkit.nn.module import Module
 from dispatchkit.ops.shared import integer
+from dispatchkit.protocol.frames import caller_frame, warn_at
 from dispatchkit.tensor import Tensor
 
 
@@ -128,6 +129,10 @@ class BatchNorm(Affine):
         if len(x.shape) not in self.axes:
             wanted = " or ".join(f"{n}-D" for n in self.axes)
             raise ValueError(f"{type(self).__name__}: expected {wanted} input, found shape {tuple(x.shape)}")
+        self._check_channels(x)
+
+    def _check_channels(self, x: Any) -> None:
+        """Raise if a batch has other channels."""
         if x.shape[1] != self.num_features:
             raise ValueError(
                 f"{type(self).__name__}: expected {self.num_features} channels, (N, {self.num_features}, ...), found "
@@ -274,13 +279,24 @@ class InstanceNorm(BatchNorm):
         return tensor_namespace.squeeze(super().forward(tensor_namespace.expand_dims(x, axis=0)), axis=0)
 
     @override
+    def _check_channels(self, x: Any) -> None:
+        if self.affine or self.track_running_stats or x.shape[1] == self.num_features:
+            super()._check_channels(x)
+        else:
+            text = (
+                f"{type(self).__name__}: expected {self.num_features} channels, found shape {tuple(x.shape)}; their "
+                f"number is not used without affine=True or track_running_stats=True"
+            )
+            warn_at(caller_frame(), text, UserWarning)
+
+    @override
     def _by_batch(self, x: Any) -> Any:
         if prod(x.shape[2:]) == 1:
             raise ValueError(
                 f"{type(self).__name__}: expected more than 1 value per channel of a sample, found shape "
                 f"{tuple(x.shape)}"
             )
-        return group_norm(x, self.num_features, self.weight, self.bias, self.eps)
+        return group_norm(x, x.shape[1], self.weight, self.bias, self.eps)
 
     @override
     def _track(self, x: Any) -> None:

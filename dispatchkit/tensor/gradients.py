@@ -223,6 +223,8 @@ class GradientMethods(Storage):
                 raise ValueError(
                     f"grad: the tensor has shape {tuple(self.array.shape)}, the gradient {tuple(value.array.shape)}"
                 )
+            if value is self:
+                raise ValueError("grad: a tensor cannot be its own gradient")
         keep_gradient(self, value)
 
     @grad.deleter

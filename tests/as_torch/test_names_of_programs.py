@@ -401,3 +401,92 @@ def test_a_function_before_loading_may_be_without_the_module() -> None:
     layer._register_load_state_dict_pre_hook(lambda module, *rest: seen.append(module), with_module=True)
     layer.load_state_dict(layer.state_dict())
     assert seen == [(["bias", "weight"], 6), layer]
+
+
+def test_views_know_what_they_are_of() -> None:
+    x = OF_ANY.zeros(2, 3)
+    row = x[0]
+    assert (row._is_view(), x._is_view(), x.clone()._is_view()) == (True, False, False)
+    assert row._base is x
+    assert row[1:]._base is x
+    assert x._base is None
+
+
+def test_classes_of_tensors_make_theirs_of_others() -> None:
+    class Labelled(OF_ANY.nn.Parameter):  # type: ignore[misc]  # of any type
+        def __new__(cls, data: Any, label: str) -> Any:
+            made = OF_ANY.Tensor._make_subclass(cls, data, True)
+            made.label = label
+            return made
+
+    x = OF_ANY.ones(2, requires_grad=True)
+    weight = Labelled(x, "w")
+    layer = OF_ANY.nn.Module()
+    layer.weight = weight
+    assert [*layer.parameters()] == [weight]
+    assert (weight.label, weight.is_leaf, weight.requires_grad) == ("w", True, True)
+    (weight * 2).sum().backward()
+    assert (weight.grad.tolist(), x.grad) == ([2.0, 2.0], None)
+    assert not OF_ANY.Tensor._make_subclass(Labelled, x).requires_grad
+
+
+def test_callbacks_are_called_at_the_end_of_the_pass_that_runs() -> None:
+    engine = OF_ANY.autograd.Variable._execution_engine
+    calls: list[Any] = []
+
+    class Outer(OF_ANY.autograd.Function):  # type: ignore[misc]  # of any type
+        @staticmethod
+        def forward(ctx: Any, x: Any, inner: bool) -> Any:
+            ctx.inner = inner
+            return x.clone()
+
+        @staticmethod
+        def backward(ctx: Any, g: Any) -> Any:
+            def call() -> None:
+                calls.append((ctx.inner, w.grad is not None))
+                if not ctx.inner:
+                    engine.queue_callback(lambda: calls.append("added by a callback"))
+
+            engine.queue_callback(call)
+            if not ctx.inner:
+                y = g.detach().requires_grad_()
+                with OF_ANY.enable_grad():
+                    Outer.apply(y, True).sum().backward()
+                calls.append("between")
+            return g, None
+
+    w = OF_ANY.ones(2, requires_grad=True)
+    Outer.apply(w, False).sum().backward()
+    assert calls == [(True, False), "between", (False, True), "added by a callback"]
+    with pytest.raises(RuntimeError, match="Final callbacks can only be installed during backward pass"):
+        engine.queue_callback(calls.clear)
+
+
+def test_functions_that_change_their_arguments_have_a_class() -> None:
+    class Doubled(OF_ANY.autograd.function.InplaceFunction):  # type: ignore[misc]  # of any type
+        @staticmethod
+        def forward(ctx: Any, x: Any) -> Any:
+            ctx.mark_dirty(x)
+            return x.mul_(2)
+
+        @staticmethod
+        def backward(ctx: Any, g: Any) -> Any:
+            return g * 2
+
+    x = OF_ANY.ones(2, requires_grad=True)
+    y = x.clone()
+    assert Doubled.apply(y) is y
+    y.sum().backward()
+    assert (y.tolist(), x.grad.tolist()) == ([2.0, 2.0], [2.0, 2.0])
+
+
+def test_classes_of_tensors_have_their_dtype() -> None:
+    assert (OF_ANY.IntTensor.dtype, OF_ANY.DoubleTensor.dtype) == (OF_ANY.int32, OF_ANY.float64)
+
+
+def test_a_gradient_of_another_dtype_is_refused() -> None:
+    x = OF_ANY.ones(2, dtype=OF_ANY.float32)
+    with pytest.raises(RuntimeError, match="assigned grad has data of a different type"):
+        x.grad = OF_ANY.ones(2, dtype=OF_ANY.int64)
+    x.grad = OF_ANY.ones(2, dtype=OF_ANY.float32)
+    assert x.grad.tolist() == [1.0, 1.0]

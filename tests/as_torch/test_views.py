@@ -196,3 +196,82 @@ def test_parts_of_complex_numbers_are_set() -> None:
 
 def test_dense_tensors_have_no_axes_of_indices() -> None:
     assert (torch.ones(2, 3).sparse_dim(), torch.ones(2, 3).dense_dim()) == (0, 2)
+
+
+def complex_matrix() -> Any:
+    return torch.tensor([[1 + 2j, 3 - 1j], [0.5j, 2.0]], dtype=torch.complex128)
+
+
+def test_parts_of_complex_numbers_are_views_that_are_written_into() -> None:
+    z = complex_matrix()
+    z.real.mul_(2)
+    z.imag[0] = 5.0
+    torch.view_as_real(z.mT)[1, 0] += 1
+    assert z.tolist() == [[2 + 5j, 7 + 6j], [0.5j, 4 + 0j]]
+    pairs = torch.tensor([[1.0, 2.0], [3.0, 4.0]])
+    torch.view_as_complex(pairs).mul_(1j)
+    assert pairs.tolist() == [[-2.0, 1.0], [-4.0, 3.0]]
+    assert torch.view_as_complex(pairs)[0].imag._version == pairs._version == 1
+    assert torch.view_as_complex(torch.ones(1, 2, dtype=torch.float16)).tolist() == [1 + 1j]
+
+
+def doubled_real_part(z: Any) -> None:
+    z.real.mul_(2)
+
+
+def row_of_imaginary_parts(z: Any) -> None:
+    z.imag[0] = z.real.clone()[1]
+
+
+def parts_by_turns(z: Any) -> None:
+    real, imaginary = z.real, z.imag
+    real.mul_(3)
+    imaginary.sin_()
+    z.mul_(2 - 1j)
+    imaginary.T[1].exp_()
+
+
+def pairs(z: Any) -> None:
+    whole = torch.view_as_real(z)
+    whole[..., 0] *= whole[..., 1].clone()
+    whole.mT[0, 1].sin_()
+
+
+@pytest.mark.parametrize("write", [doubled_real_part, row_of_imaginary_parts, parts_by_turns, pairs], ids=str)
+def test_gradients_flow_through_what_is_written_into_parts(write: Any) -> None:
+    def changed(z: Any) -> Any:
+        y = z * 1
+        write(y)
+        return y.real * y.imag, torch.view_as_real(y)[0]
+
+    z = complex_matrix().requires_grad_()
+    assert torch.autograd.gradcheck(changed, (z,))
+    assert torch.autograd.gradgradcheck(changed, (z,))
+
+
+def test_gradients_flow_from_complex_views_of_real_numbers() -> None:
+    def changed(x: Any) -> Any:
+        y = x * 1
+        z = torch.view_as_complex(y)
+        y[0].mul_(3)
+        z[1] = z[0] * 2j
+        return y * z.real, z**2
+
+    x = torch.tensor([[1.0, 2.0], [3.0, 4.0]], dtype=torch.float64, requires_grad=True)
+    assert torch.autograd.gradcheck(changed, (x,))
+
+
+def test_parts_live_on_when_the_numbers_are_gone() -> None:
+    z = complex_matrix().requires_grad_()
+    y = z * 1
+    real, imaginary = y.real, y.imag
+    del y
+    real.mul_(3)
+    imaginary.add_(real)
+    (real + imaginary).sum().backward()
+    assert z.grad.tolist() == [[6 + 1j] * 2] * 2
+    empty = (z * 1)[:, :0]
+    empty.real.mul_(3)
+    z.grad = None
+    empty.real.sum().backward()
+    assert z.grad.tolist() == [[0, 0], [0, 0]]

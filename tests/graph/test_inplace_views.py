@@ -552,3 +552,14 @@ def test_a_gradient_flows_through_a_view_without_elements_that_was_changed() -> 
     (view * view).sum().backward()
     assert number.grad is not None
     assert (number.grad.item(), x.grad is None or x.grad.tolist()) == (0.0, [0.0, 0.0])
+
+
+def test_numbers_read_as_pairs_are_changed_in_the_graph() -> None:
+    z = dk.asarray([1 + 2j, 3 - 1j]).requires_grad_()
+    y = z * 1
+    pairs = y.view(dk.float64)
+    pairs[1:3] = 2 * pairs[:2].clone()
+    y.mul_(1j)
+    assert pairs.tolist() == [-2, 1, 1, 4]
+    dk.sum(pairs * dk.asarray([1.0, 2.0, 3.0, 4.0])).backward()
+    assert gradient(z) == [8j, -3j]

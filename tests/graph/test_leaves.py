@@ -158,6 +158,13 @@ def test_a_gradient_of_another_shape_is_refused() -> None:
         leaf(1.0, 2.0).grad = dk.ones(3)
 
 
+def test_a_tensor_as_its_own_gradient_is_refused() -> None:
+    x = leaf(1.0, 2.0)
+    with pytest.raises(ValueError, match="grad: a tensor cannot be its own gradient"):
+        x.grad = x
+    assert x.grad is None
+
+
 def test_gradients_have_the_shape_and_dtype_of_their_leaf() -> None:
     x = dk.tensor([1.0, 2.0], dtype=dk.float32, requires_grad=True)
     (x * dk.ones((3, 2))).sum().backward()

@@ -580,3 +580,14 @@ def test_the_size_of_what_a_transposed_convolution_gives_may_be_named_in_a_call(
     for size in ((6,), (1, 6), [6]):
         assert layer(x, output_size=size).tolist() == [[1.0, 1.0, 3.0, 2.0, 2.0, 0.0]]
     assert layer(x[None], (1, 1, 5)).shape == (1, 1, 5)
+
+
+def test_instances_of_other_channels_are_normalized_with_a_warning_where_their_number_is_not_used() -> None:
+    x = dk.asarray(np.arange(12.0).reshape(1, 3, 2, 2))
+    with pytest.warns(
+        UserWarning, match=r"InstanceNorm2d: expected 2 channels, found shape \(1, 3, 2, 2\); their number"
+    ):
+        y = dk.nn.InstanceNorm2d(2)(x)
+    assert y.tolist() == dk.nn.InstanceNorm2d(3)(x).tolist()
+    with pytest.raises(ValueError, match="InstanceNorm2d: expected 2 channels"):
+        dk.nn.InstanceNorm2d(2, affine=True)(x)

@@ -219,3 +219,13 @@ def test_a_0d_tensor_is_formatted_as_its_number() -> None:
 def test_half_precision_prints_without_a_warning() -> None:
     assert repr(dk.asarray(np.array([1.0, 2.0], "float16"))) == "tensor([1., 2.], dtype=float16)"
     assert repr(dk.asarray(np.array([0.5, 6e4], "float16"))) == "tensor([5.0000e-01, 6.0000e+04], dtype=float16)"
+
+
+def test_the_default_dtype_is_not_printed() -> None:
+    before = dk.get_default_dtype()
+    try:
+        dk.set_default_dtype(dk.float32)
+        assert repr(dk.ones(2)) == "tensor([1., 1.])"
+        assert repr(dk.ones(2, dtype=dk.float64)) == "tensor([1., 1.], dtype=float64)"
+    finally:
+        dk.set_default_dtype(before)

@@ -9,4 +9,6 @@ from typing import Any
 
 Function: Any
 
+InplaceFunction: Any
+
 once_differentiable: Any

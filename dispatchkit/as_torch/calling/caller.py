@@ -49,6 +49,7 @@ from dispatchkit.as_torch.calling.signatures import (
     numbers_of,
     signatures_of,
 )
+from dispatchkit.as_torch.shared import in_memory
 from dispatchkit.backends.arrays import dtype_name, numpy_dtype
 from dispatchkit.declare.libraries import making_like
 from dispatchkit.declare.namespace import tensor_namespace as xp
@@ -526,11 +527,6 @@ def lowered(value: Any) -> Any:
     if table.is_array(value) and value.shape == (1,):
         return value[0]
     return value
-
-
-def in_memory(x: Any) -> bool:
-    """Return whether an argument is a tensor with NumPy's memory, and none inside of a transformation."""
-    return isinstance(x, Storage) and not x.is_tracer and type(x.array) is np.ndarray
 
 
 def make_read_only(y: Any, arguments: Any) -> None:

@@ -12,6 +12,7 @@ from typing import Any
 
 from dispatchkit.as_torch.entering.entered import extend_module, of_module
 from dispatchkit.as_torch.layers.families import FAMILIES
+from dispatchkit.as_torch.layers.lazy import LazyModuleMixin
 from dispatchkit.as_torch.spelling import HOME
 from dispatchkit.errors import GradcheckError
 from dispatchkit.nn import init
@@ -53,6 +54,7 @@ def _calculate_correct_fan(tensor: Any, mode: str) -> int:
 MEMBERS: dict[str, Any] = {
     **FAMILIES,
     "GradcheckError": GradcheckError,
+    "LazyModuleMixin": LazyModuleMixin,
     "required": required,
     "_ntuple": _ntuple,
     "_single": _ntuple(1, "_single"),

@@ -23,9 +23,11 @@ from dispatchkit.as_torch.layers import of_functions as layers
 from dispatchkit.as_torch.layers import options as further_options
 from dispatchkit.as_torch.layers.adaptive import AdaptiveLogSoftmaxWithLoss
 from dispatchkit.as_torch.layers.constructors import constructed_as_in_pytorch
+from dispatchkit.as_torch.layers.hooked import give_hooks
 from dispatchkit.as_torch.layers.weighted import Bilinear, DataParallel, EmbeddingBag, Softmax2d, Unflatten
 from dispatchkit.as_torch.machine import amp, limits, modes, processes, samples
 from dispatchkit.as_torch.machine import settings as machine
+from dispatchkit.as_torch.machine.functions import InplaceFunction
 from dispatchkit.as_torch.machine.saved import SavedTensor, give_saved_values
 from dispatchkit.as_torch.matrices import coordinates
 from dispatchkit.as_torch.matrices.eigenpairs import lobpcg
@@ -93,6 +95,7 @@ def derived(name: str, home: str, *bases: Any) -> Any:
 def enter_programs() -> None:
     """Enter all of it."""
     give_further_methods()
+    give_hooks()
     give_shapes_in_place()
     give_saved_values()
     coordinates.give_sparse_methods()
@@ -110,6 +113,7 @@ def enter_programs() -> None:
     of_threads = ("is_multithreading_enabled", "set_multithreading_enabled")
     of_autograd = {name: getattr(modes, name) for name in ("inference_mode", *of_threads)}
     extend_module("autograd", {**of_autograd, "SavedTensor": SavedTensor})
+    extend_module("autograd.function", {"InplaceFunction": InplaceFunction})
     precision = {name: getattr(amp, name) for name in ("autocast", "GradScaler", "custom_fwd", "custom_bwd")}
     enter_module("amp", {**precision, "is_autocast_available": amp.is_autocast_available})
     enter_module("amp.autocast_mode", {**precision, "is_autocast_available": amp.is_autocast_available})

@@ -111,14 +111,14 @@ class AlongImplicitAxis(Constructed):
         self.dim = own["dim"]
 
     @override
-    def forward(self, x: Any) -> Any:
+    def forward(self, input: Any) -> Any:
         """Compute it along the axis."""
         chosen = self.dim
         if chosen is not None:
-            return super().forward(x)
-        self.dim = implicit_axis(type(self).__name__, x.ndim)
+            return super().forward(input)
+        self.dim = implicit_axis(type(self).__name__, input.ndim)
         try:
-            return super().forward(x)
+            return super().forward(input)
         finally:
             self.dim = chosen
 

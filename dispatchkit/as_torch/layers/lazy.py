@@ -25,11 +25,12 @@ class _Uninitialized:
 
         Parameters
         ----------
-        shape : lengths of the axes
+        shape : lengths of the axes, or of the only one
         device, dtype : its own if None
         """
         held = self.as_subclass(Tensor).detach()
-        array = xp.empty(tuple(shape), dtype=dtype or held.dtype, device=device or held.device)
+        lengths = (shape,) if isinstance(shape, int) else tuple(shape)
+        array = xp.empty(lengths, dtype=dtype or held.dtype, device=device or held.device)
         self.__class__ = self.cls_to_become
         self.data = array
 
@@ -107,22 +108,65 @@ def is_lazy(param: Any) -> bool:
 
 
 class LazyModuleMixin(Module):
-    """What lazy layers share: the first input gives their parameters shapes, and then they are ordinary ones."""
+    """What lazy modules share: the first input gives their parameters shapes, and then they are ordinary ones.
+
+    A class writes `initialize_parameters`, which is called with the first input.
+
+    Attributes
+    ----------
+    cls_to_become : the class that a module is of from then on, its own if None
+    """
 
     cls_to_become: Any = None
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
         cls: Any = type(self)
-        signature = inspect.signature(self.cls_to_become)
-        # Any length that the other arguments go with: convolutions want one that their groups divide.
-        length = signature.bind(1, *args, **kwargs).arguments.get("groups", 1)
-        super().__init__(length, *args, **kwargs)  # type: ignore[call-arg]  # of the layer
-        self._of_length = next(iter(signature.parameters))
-        self.forget()
         self._lazy_hooks = [
             self.register_forward_pre_hook(cls.before, with_kwargs=True),
             self.register_load_state_dict_pre_hook(_take_shapes),
         ]
+
+    def has_uninitialized_params(self: Any) -> bool:
+        """Return whether a parameter or a buffer has no elements yet."""
+        held = [*self.__dict__["_parameter_names"], *self.__dict__["_buffer_names"]]
+        return any(is_lazy(getattr(self, name)) for name in held)
+
+    def initialize_parameters(self, *args: Any, **kwargs: Any) -> None:
+        """Give the parameters the shapes that an input asks for.
+
+        Parameters
+        ----------
+        *args, **kwargs : the input
+        """
+        raise NotImplementedError(f"initialize_parameters is not implemented for {type(self).__name__}")
+
+    def before(self: Any, args: Any, kwargs: Any) -> None:
+        """Become an ordinary module, at the first input."""
+        self.initialize_parameters(*args, **kwargs)
+        self.become_ordinary()
+
+    def become_ordinary(self: Any) -> None:
+        """Become an ordinary module."""
+        if self.has_uninitialized_params():
+            raise RuntimeError(f"module {self._get_name()} has not been fully initialized")
+        for handle in self._lazy_hooks:
+            handle.remove()
+        del self._lazy_hooks
+        if type(self).cls_to_become is not None:
+            self.__class__ = type(self).cls_to_become
+
+
+class _LazyLayer(LazyModuleMixin):
+    """A lazy form of a layer of the library, which is made with some length."""
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        signature = inspect.signature(self.cls_to_become)
+        # Any length that the other arguments go with: convolutions want one that their groups divide.
+        length = signature.bind(1, *args, **kwargs).arguments.get("groups", 1)
+        super().__init__(length, *args, **kwargs)
+        self._of_length = next(iter(signature.parameters))
+        self.forget()
 
     def forget(self: Any) -> None:
         """Put in the place of parameters, and of the buffers of their lengths, what has no elements."""
@@ -133,23 +177,13 @@ class LazyModuleMixin(Module):
             if buffer.ndim:
                 setattr(self, name, UninitializedBuffer(dtype=buffer.dtype))
 
-    def has_uninitialized_params(self: Any) -> bool:
-        """Return whether a parameter or a buffer has no elements yet."""
-        held = [*self.__dict__["_parameter_names"], *self.__dict__["_buffer_names"]]
-        return any(is_lazy(getattr(self, name)) for name in held)
-
     def reset_parameters(self) -> None:
         """Draw the parameters anew, if they have elements."""
         if not self.has_uninitialized_params():
             super().reset_parameters()  # type: ignore[misc]  # of the layer
 
+    @override
     def initialize_parameters(self: Any, x: Any) -> None:
-        """Give the parameters the shapes that an input asks for.
-
-        Parameters
-        ----------
-        x : the input
-        """
         if not getattr(self, self._of_length):
             setattr(self, self._of_length, self.length_of(x))
         if self.has_uninitialized_params():
@@ -160,21 +194,15 @@ class LazyModuleMixin(Module):
             with no_grad():
                 self.reset_parameters()
 
+    @override
     def before(self: Any, args: Any, kwargs: Any) -> None:
-        """Become an ordinary layer, at the first input."""
-        x = next(iter((*args, *kwargs.values())))
-        self.initialize_parameters(x)
+        self.initialize_parameters(next(iter((*args, *kwargs.values()))))
         self.become_ordinary()
 
+    @override
     def become_ordinary(self: Any) -> None:
-        """Become an ordinary layer."""
-        if self.has_uninitialized_params():
-            raise RuntimeError(f"module {self._get_name()} has not been fully initialized")
-        for handle in self._lazy_hooks:
-            handle.remove()
-        del self._lazy_hooks, self._of_length
-        if type(self).cls_to_become is not None:
-            self.__class__ = type(self).cls_to_become
+        super().become_ordinary()
+        del self._of_length
 
     def length_of(self: Any, x: Any) -> int:
         """Return the number of features or channels of an input."""
@@ -186,7 +214,7 @@ class LazyModuleMixin(Module):
         return {name: (self.num_features,) for name in names if getattr(self, name, None) is not None}
 
 
-class _LazyLinear(LazyModuleMixin):
+class _LazyLinear(_LazyLayer):
     @override
     def length_of(self: Any, x: Any) -> int:
         return int(x.shape[-1])
@@ -196,7 +224,7 @@ class _LazyLinear(LazyModuleMixin):
         return {"weight": (self.out_features, self.in_features), "bias": (self.out_features,)}
 
 
-class _LazyConvolution(LazyModuleMixin):
+class _LazyConvolution(_LazyLayer):
     @override
     def length_of(self: Any, x: Any) -> int:
         if x.ndim not in (self.axes + 1, self.axes + 2):
@@ -214,7 +242,7 @@ class _LazyConvolution(LazyModuleMixin):
         return {"weight": (*self._channels(), *self.kernel_size), "bias": (self.out_channels,)}
 
 
-class _LazyInstance(LazyModuleMixin):
+class _LazyInstance(_LazyLayer):
     def __init__(
         self,
         eps: float = 1e-5,
@@ -245,7 +273,7 @@ def lazy_layers(layers: dict[str, Any]) -> dict[str, Any]:
     kinds: dict[str, Any] = {"Linear": _LazyLinear}
     for axes in (1, 2, 3):
         kinds |= {f"Conv{axes}d": _LazyConvolution, f"ConvTranspose{axes}d": _LazyConvolution}
-        kinds |= {f"BatchNorm{axes}d": LazyModuleMixin, f"InstanceNorm{axes}d": _LazyInstance}
+        kinds |= {f"BatchNorm{axes}d": _LazyLayer, f"InstanceNorm{axes}d": _LazyInstance}
     lazy = {}
     for name, kind in kinds.items():
         text = f"A layer that is a `{name}` after its first input, which says the length that is not given."

@@ -200,11 +200,11 @@ class Padding(Module):
             self.value = value[0]
 
     @override
-    def forward(self, x: Any) -> Any:
+    def forward(self, input: Any) -> Any:
         """Pad an array."""
         if self.mode == "constant":
-            return FUNCTIONS["nn.functional.pad"](x, self.padding, "constant", self.value)
-        return FUNCTIONS["nn.functional.pad"](x, self.padding, self.mode)
+            return FUNCTIONS["nn.functional.pad"](input, self.padding, "constant", self.value)
+        return FUNCTIONS["nn.functional.pad"](input, self.padding, self.mode)
 
     @override
     def extra_repr(self) -> str:

@@ -70,10 +70,10 @@ class Lookup(Embedding):
         return cls(number, length, _weight=embeddings, _freeze=freeze, **options)
 
     @override
-    def forward(self, x: Any) -> Any:
+    def forward(self, input: Any) -> Any:
         """Look up vectors."""
         return FUNCTIONS["nn.functional.embedding"](
-            x, self.weight, self.padding_idx, self.max_norm, self.norm_type, self.scale_grad_by_freq
+            input, self.weight, self.padding_idx, self.max_norm, self.norm_type, self.scale_grad_by_freq
         )
 
 

@@ -229,25 +229,25 @@ class TakesPacked(nn.Module):
     """
 
     @override
-    def forward(self, x: Any, hx: Any = None) -> Any:
+    def forward(self, input: Any, hx: Any = None) -> Any:
         """Go through sequences, which may be packed.
 
         Parameters
         ----------
-        x : a tensor, or packed sequences
+        input : a tensor, or packed sequences
         hx : the states to begin with
         """
-        if not isinstance(x, PackedSequence):
-            return super().forward(x, hx)
+        if not isinstance(input, PackedSequence):
+            return super().forward(input, hx)
         layer: Any = self
-        counts, several = lengths_of(x), layer.states > 1
-        order, back = x.sorted_indices, x.unsorted_indices
+        counts, several = lengths_of(input), layer.states > 1
+        order, back = input.sorted_indices, input.unsorted_indices
         states: Any = None
         if hx is not None:
             states = tuple(hx) if several else (hx,)
             if order is not None:
                 states = tuple(xp.take(state, order, axis=1) for state in states)
-        parts, finals, outputs = _sequences(x, counts), [], []
+        parts, finals, outputs = _sequences(input, counts), [], []
         for count in dict.fromkeys(counts.tolist()):
             group = np.flatnonzero(counts == count)
             initial = None
@@ -309,25 +309,25 @@ class Projected(TakesPacked):
         register_zeros(layer, device, dtype, **{f"{name}{ending}": shape for name, shape in shapes.items()})
 
     @override
-    def forward(self, x: Any, hx: Any = None) -> Any:
+    def forward(self, input: Any, hx: Any = None) -> Any:
         """Go through sequences.
 
         Parameters
         ----------
-        x : a tensor, or packed sequences
+        input : a tensor, or packed sequences
         hx : the states to begin with, those of the outputs and those of the cells
         """
         layer: Any = self
-        if not self.proj_size or isinstance(x, PackedSequence):
-            return super().forward(x, hx)
-        single, swapped = x.ndim == 2, layer.batch_first and x.ndim == 3
+        if not self.proj_size or isinstance(input, PackedSequence):
+            return super().forward(input, hx)
+        single, swapped = input.ndim == 2, layer.batch_first and input.ndim == 3
         if single:
-            x = xp.expand_dims(x, axis=1)
+            input = xp.expand_dims(input, axis=1)
         elif swapped:
-            x = xp.swapaxes(x, 0, 1)
+            input = xp.swapaxes(input, 0, 1)
         if hx is not None and single:
             hx = tuple(xp.expand_dims(state, axis=1) for state in hx)
-        y, states = layer._run(x, hx)
+        y, states = layer._run(input, hx)
         if single:
             y, states = y[:, 0], tuple(state[:, 0] for state in states)
         elif swapped:

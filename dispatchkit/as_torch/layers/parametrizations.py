@@ -353,7 +353,7 @@ class _SpectralNorm(Module):
         if weight.ndim > 1:
             matrix = self.matrix(weight.detach())
             for name, length in zip(("_u", "_v"), matrix.shape, strict=True):
-                self.register_buffer(name, self.unit(Tensor(xp.random.normal(shape=length, dtype=weight.dtype))))
+                self.register_buffer(name, self.unit(Tensor(xp.empty(length, dtype=weight.dtype)).normal_()))
             self.iterate(matrix, 15)
 
     def matrix(self, weight: Any) -> Any:
@@ -436,7 +436,7 @@ class _Orthogonal(Module):
         if not self.is_based:
             return self._reflections(q, is_wide)
         if rows != columns:
-            more = xp.random.normal(shape=(*q.shape[:-1], rows - columns), dtype=value.dtype)
+            more = Tensor(xp.empty((*q.shape[:-1], rows - columns), dtype=value.dtype)).normal_()
             q = _orthogonal(np.concatenate([q, np.asarray(more.array)], axis=-1))
         elif not np.allclose(np.conj(np.swapaxes(q, -1, -2)) @ q, np.eye(rows), atol=10 * rows * np.finfo(q.dtype).eps):
             q = _orthogonal(q)
@@ -500,7 +500,17 @@ def weight_norm(module: Any, name: str = "weight", dim: int | None = 0) -> Any:
     ('parametrizations.weight.original0', (3, 1))
     """
     _checked_weight(module, name)
-    return register_parametrization(module, name, _WeightNorm(dim), unsafe=True)
+    module = register_parametrization(module, name, _WeightNorm(dim), unsafe=True)
+
+    def take_older(state: dict[str, Any], prefix: str, *rest: Any) -> None:
+        """Take what the older `torch.nn.utils.weight_norm` saved."""
+        older = [f"{prefix}{name}_{ending}" for ending in ("g", "v")]
+        if all(key in state for key in older):
+            for place, key in enumerate(older):
+                state[f"{prefix}parametrizations.{name}.original{place}"] = state.pop(key)
+
+    module._register_load_state_dict_pre_hook(take_older)
+    return module
 
 
 def spectral_norm(

@@ -191,9 +191,7 @@ def spectral_norm(
     module.register_parameter(f"{name}_orig", adopt(nn.Parameter(Tensor(weight.detach()))))
     setattr(module, name, weight.detach())
     for ending, length in (("u", matrix.shape[0]), ("v", matrix.shape[1])):
-        module.register_buffer(
-            f"{name}_{ending}", hook.unit(Tensor(xp.random.normal(shape=length, dtype=weight.dtype)))
-        )
+        module.register_buffer(f"{name}_{ending}", hook.unit(Tensor(xp.empty(length, dtype=weight.dtype)).normal_()))
     _enter(module, hook)
     return module
 

@@ -201,9 +201,9 @@ class Unflatten(Module):
         self.dim, self.unflattened_size = dim, tuple(unflattened_size)
 
     @override
-    def forward(self, x: Any) -> Any:
+    def forward(self, input: Any) -> Any:
         """Return the array with more axes."""
-        return FUNCTIONS["unflatten"](x, self.dim, self.unflattened_size)
+        return FUNCTIONS["unflatten"](input, self.dim, self.unflattened_size)
 
     @override
     def extra_repr(self) -> str:
@@ -217,11 +217,11 @@ class Softmax2d(Module):
     __module__ = f"{HOME}.nn"
 
     @override
-    def forward(self, x: Any) -> Any:
+    def forward(self, input: Any) -> Any:
         """Compute the softmax."""
-        if x.ndim not in (3, 4):
-            raise ValueError(f"Softmax2d: expected input to be 3D or 4D, got {x.ndim}D instead")
-        return xp.softmax(x, axis=-3)
+        if input.ndim not in (3, 4):
+            raise ValueError(f"Softmax2d: expected input to be 3D or 4D, got {input.ndim}D instead")
+        return xp.softmax(input, axis=-3)
 
 
 class DataParallel(Module):

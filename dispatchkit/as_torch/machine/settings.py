@@ -34,12 +34,12 @@ class TypeOfTensors(type):
         return table.is_array(instance) and instance.dtype == cls.of_dtype
 
 
-TYPES = {
-    name: TypeOfTensors(
-        name, (), {"of_dtype": getattr(xp, dtype), "__module__": HOME, "__doc__": f"Tensors of {dtype}."}
-    )
-    for dtype, name in table.CLASSES.items()
-}
+def _type_of_tensors(name: str, dtype: Any) -> TypeOfTensors:
+    members = {"of_dtype": dtype, "dtype": spelled_dtype(dtype)}
+    return TypeOfTensors(name, (), {**members, "__module__": HOME, "__doc__": f"Tensors of {dtype}."})
+
+
+TYPES = {name: _type_of_tensors(name, getattr(xp, dtype)) for dtype, name in table.CLASSES.items()}
 
 
 def nothing(*args: Any, **kwargs: Any) -> None:

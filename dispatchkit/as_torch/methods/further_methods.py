@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import warnings
 from collections.abc import Callable
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -16,6 +17,7 @@ from dispatchkit.as_torch.strided import memory_of
 from dispatchkit.as_torch.table import is_array
 from dispatchkit.backends.arrays import numpy_dtype
 from dispatchkit.declare.namespace import tensor_namespace as xp
+from dispatchkit.graph.sweep import call_at_the_end
 
 
 def drawing(
@@ -37,7 +39,12 @@ def drawing(
             return self.copy_(self.detach())  # which a leaf that requires a gradient refuses
         if not is_taken:
             raise NotImplementedError(f"elements of the dtype {self.dtype} are not drawn from this distribution")
-        return self.copy_(formula(draw(shape=self.shape, generator=generator), *args, **kwargs))
+        if numpy_dtype(self.dtype).kind == "c":
+            parts = draw(shape=(*self.shape, 2), generator=generator)
+            x = parts[..., 0] + 1j * parts[..., 1]
+        else:
+            x = draw(shape=self.shape, generator=generator)
+        return self.copy_(formula(x, *args, **kwargs))
 
     return method
 
@@ -61,13 +68,17 @@ def _between(x: Any, low: float = 0.0, high: float = 1.0, **bounds: float) -> An
         raise TypeError(f"uniform_() got an unexpected keyword argument {next(iter(bounds))!r}")
     if not low <= high:
         raise RuntimeError(f"uniform_ expects to return a [from, to) range, but found from={low} > to={high}")
+    if xp.isdtype(x.dtype, "complex floating"):
+        return low * (1 + 1j) + (high - low) * x
     return low + (high - low) * x
 
 
 def _around(x: Any, mean: float = 0.0, std: float = 1.0) -> Any:
-    """Return numbers of the standard normal distribution as those of another one."""
+    """Return numbers of the standard normal distribution as those of another one, which complex ones have in all."""
     if not std >= 0:
         raise RuntimeError(f"normal expects std >= 0.0, but found std {std}")
+    if xp.isdtype(x.dtype, "complex floating"):
+        std = std / 2**0.5
     return mean + std * x
 
 
@@ -122,6 +133,30 @@ def new(self: Any, *data: Any, **options: Any) -> Any:
     if (lengths := lengths_in(data)) is not None:
         return Tensor(xp.empty(lengths, dtype=self.dtype), **options)
     return Tensor(*data, **{"dtype": self.dtype} | options)
+
+
+def base(self: Any) -> Any:
+    """Return the tensor that this one is a view of, None where it is none, and where that tensor is gone."""
+    memory = self._memory
+    root = None if memory is None else memory.root
+    return None if root is self else root
+
+
+def is_view(self: Any) -> bool:
+    """Return whether the tensor is a view of another one."""
+    return self._memory is not None and self._memory.root is not self
+
+
+def make_subclass(cls: type, data: Any, require_grad: bool = False) -> Any:
+    """Return a tensor of a class that has the memory of another one and is a leaf.
+
+    Parameters
+    ----------
+    cls : a class of tensors
+    data : the tensor
+    require_grad : whether gradients are collected in the leaf
+    """
+    return data.detach().as_subclass(cls).requires_grad_(require_grad)
 
 
 def as_it_is(self: Any, *args: Any, **kwargs: Any) -> Any:
@@ -195,6 +230,21 @@ def random_(self: Any, first: int = 0, last: int | None = None, *, generator: An
         if first:
             first, last = 0, first
     return self.copy_(xp.astype(random.randint(first, last, shape=tuple(self.shape), generator=generator), self.dtype))
+
+
+set_gradient: Any = Tensor.grad.fset
+
+
+def set_gradient_of_dtype(self: Any, value: Any) -> None:
+    """Set the gradient.
+
+    Raises
+    ------
+    RuntimeError : for one of another dtype
+    """
+    if is_array(value) and value.dtype != self.dtype:
+        raise RuntimeError(f"assigned grad has data of a different type: {value.dtype}, not {self.dtype}")
+    set_gradient(self, value)
 
 
 def set_real(self: Any, value: Any) -> None:
@@ -314,6 +364,11 @@ INSTEAD = {
 NAMES = {
     **{method.__name__: method for method in (*METHODS, fill_diagonal_, random_)},
     "output_nr": property(output_nr),
+    "_base": property(base),
+    "_is_view": is_view,
+    "_make_subclass": staticmethod(make_subclass),
+    # By which programs have something done when a pass is over.
+    "_execution_engine": SimpleNamespace(queue_callback=call_at_the_end),
     "dense_dim": ndimension,
     **dict.fromkeys(("pin_memory", "share_memory_", "to_dense", "coalesce"), as_it_is),
     **dict.fromkeys(("is_pinned", "is_shared", "is_conj", "is_neg", "is_inference", "is_distributed"), no),
@@ -329,5 +384,5 @@ def give_further_methods() -> None:
     for name, method in NAMES.items():
         if not hasattr(Tensor, name):
             setattr(Tensor, name, method)
-    for name, setter in {"real": set_real, "imag": set_imag}.items():
+    for name, setter in {"real": set_real, "imag": set_imag, "grad": set_gradient_of_dtype}.items():
         setattr(Tensor, name, getattr(Tensor, name).setter(setter))

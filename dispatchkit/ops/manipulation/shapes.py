@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from dispatchkit.backends.arrays import numpy_dtype
+from dispatchkit.backends.arrays import are_parts, numpy_dtype
 from dispatchkit.backends.numpy import numpy_namespace
 from dispatchkit.declare.axes import Axes, unit_axes
 from dispatchkit.declare.decorators import manipulation
@@ -151,18 +151,12 @@ def _in_dtype(xp: Namespace, x: Any, dtype: Any) -> Any:
     if hasattr(x, "view"):
         return x.view(getattr(xp, dtype.name))
     before = numpy_dtype(x.dtype)
-    if _are_parts(before, dtype):
+    if are_parts(before, dtype):
         return _pairs_or_numbers(xp, x, before, dtype)
     raise TypeError(
         f"view: a {type(x).__name__} of {before} cannot be read as {dtype}, since its library reads no bytes; convert "
         f"it with astype"
     )
-
-
-def _are_parts(first: Any, second: Any) -> bool:
-    """Return whether numbers of one of two dtypes are pairs of numbers of the other."""
-    real, whole = sorted((first, second), key=lambda dtype: dtype.itemsize)
-    return bool(real.kind == "f" and whole.kind == "c" and whole.itemsize == 2 * real.itemsize)
 
 
 def _pairs_or_numbers(xp: Namespace, x: Any, before: Any, after: Any) -> Any:

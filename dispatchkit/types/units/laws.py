@@ -13,6 +13,7 @@ from fractions import Fraction
 from functools import cache
 from typing import Any, NamedTuple
 
+from dispatchkit.backends.arrays import are_parts
 from dispatchkit.errors import UnitError
 from dispatchkit.ops.manipulation.shapes import dtype_meant
 from dispatchkit.protocol.instance import tensor_protocol
@@ -331,14 +332,11 @@ def viewing(call: QuantityCall) -> Plan:
     """Keep the unit in another shape, and of complex numbers that are read as pairs of real ones; bytes have none."""
     (unit,) = call.units["x"]
     asked, dtype = dtype_meant(call.argument("shape")), call.args[0].dtype
-    if unit.parts and asked is not None and asked != dtype:
-        real, whole = sorted((asked, dtype), key=lambda each: each.itemsize)
-        are_parts = real.kind == "f" and whole.kind == "c" and whole.itemsize == 2 * real.itemsize
-        if not are_parts:
-            raise UnitError(
-                f"view: numbers in '{unit}' read as {asked} by their bytes have no unit; convert them with "
-                f"astype({asked}), or read x.magnitude.view({asked})"
-            )
+    if unit.parts and asked is not None and asked != dtype and not are_parts(asked, dtype):
+        raise UnitError(
+            f"view: numbers in '{unit}' read as {asked} by their bytes have no unit; convert them with "
+            f"astype({asked}), or read x.magnitude.view({asked})"
+        )
     return {"x": unit}, unit
 
 

@@ -16,6 +16,7 @@ from dispatchkit.as_torch.nn.modules import dropout as dropout
 from dispatchkit.as_torch.nn.modules import flatten as flatten
 from dispatchkit.as_torch.nn.modules import fold as fold
 from dispatchkit.as_torch.nn.modules import instancenorm as instancenorm
+from dispatchkit.as_torch.nn.modules import lazy as lazy
 from dispatchkit.as_torch.nn.modules import linear as linear
 from dispatchkit.as_torch.nn.modules import loss as loss
 from dispatchkit.as_torch.nn.modules import module as module
