@@ -18,6 +18,8 @@ LazyBatchNorm2d: Any
 
 LazyBatchNorm3d: Any
 
+LazyModuleMixin: Any
+
 SyncBatchNorm: Any
 
 _BatchNorm: Any

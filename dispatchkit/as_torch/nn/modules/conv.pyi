@@ -30,6 +30,8 @@ LazyConvTranspose2d: Any
 
 LazyConvTranspose3d: Any
 
+LazyModuleMixin: Any
+
 _ConvNd: Any
 
 _ConvTransposeNd: Any

@@ -12,4 +12,6 @@ Identity: Any
 
 LazyLinear: Any
 
+LazyModuleMixin: Any
+
 Linear: Any
