@@ -38,6 +38,13 @@ def pytest_collect_file() -> Generator[None, list[pytest.Collector], list[pytest
     return [collector for collector in collectors if type(collector) is pytest.Module]
 
 
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Refuse names of tests that hold an address, which would differ between the processes of a parallel run."""
+    unsteady = [item.nodeid for item in items if " at 0x" in item.nodeid]
+    if unsteady:
+        raise pytest.UsageError(f"name the parameters of {unsteady[0]} by ids=, which hold no address")
+
+
 def pytest_collection_finish() -> None:
     """Have garbage collections pass over what collecting the tests made: in a whole run a million objects each time."""
     gc.freeze()

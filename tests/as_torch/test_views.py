@@ -237,7 +237,7 @@ def pairs(z: Any) -> None:
     whole.mT[0, 1].sin_()
 
 
-@pytest.mark.parametrize("write", [doubled_real_part, row_of_imaginary_parts, parts_by_turns, pairs], ids=str)
+@pytest.mark.parametrize("write", [doubled_real_part, row_of_imaginary_parts, parts_by_turns, pairs])
 def test_gradients_flow_through_what_is_written_into_parts(write: Any) -> None:
     def changed(z: Any) -> Any:
         y = z * 1
