@@ -71,9 +71,16 @@ def test_bytes_have_no_derivative() -> None:
         AutogradError, match=r"view: between float32 and float64 there is no derivative of reading bytes"
     ):
         x.view(np.float32).sum().backward()
-    z = Z.clone().requires_grad_() * 1.0
-    with pytest.raises(AutogradError, match="shares memory with other living tensors"):
-        z.view(float).mul_(2.0)
+
+
+def test_parts_are_changed_in_place_with_their_gradient() -> None:
+    leaf = Z.clone().requires_grad_()
+    z = leaf * 1.0
+    z.view(float).mul_(2.0)
+    np.testing.assert_array_equal(z.detach().numpy(), 2 * Z.numpy())
+    dk.real(z).sum().backward()
+    assert leaf.grad is not None
+    np.testing.assert_array_equal(leaf.grad.numpy(), [2.0, 2.0])
 
 
 def test_what_does_not_fit_is_refused() -> None:
