@@ -33,7 +33,7 @@ class Boundary:
     hooks : called with the gradients of the inputs and outputs
     """
 
-    def __init__(self, module: object, pre_hooks: Sequence[Function], hooks: Sequence[Function]) -> None:
+    def __init__(self, module: HookMethods[Any], pre_hooks: Sequence[Function], hooks: Sequence[Function]) -> None:
         self.module = module
         self.pre_hooks, self.hooks = pre_hooks, hooks
         self.inputs = 0
@@ -86,7 +86,8 @@ class Boundary:
 
         def hook(grads: Gradients) -> Gradients:
             passed = dict(zip(tracked, grads, strict=True))
-            replaced = act(tuple(zero() if passed.get(i) is None else passed[i] for i, zero in enumerate(zeros)))
+            complete = tuple(zero() if passed.get(i) is None else passed[i] for i, zero in enumerate(zeros))
+            replaced = act(self.module._as_seen_by_hooks(complete))
             return tuple(zeros[i]() if replaced[i] is None else replaced[i] for i in tracked)
 
         results = list(values)
@@ -212,6 +213,10 @@ class HookMethods(StateMethods[M]):
 
     Each method gives a handle: ``handle.remove()`` takes the hook away, and so does leaving ``with handle:``.
     """
+
+    def _as_seen_by_hooks(self, grads: Gradients) -> Gradients:
+        """Return gradients as the backward hooks of this module get them."""
+        return grads
 
     def register_forward_pre_hook(
         self, hook: Function, *, prepend: bool = False, with_kwargs: bool = False

@@ -125,6 +125,10 @@ class StateMethods(Members[M]):
         for name in [*self._parameter_names, *(name for name, kept in self._buffer_names.items() if kept)]:
             yield from named_tensors(name, self.__dict__[name])
 
+    def _stays_when_loaded(self, tensor: Any, value: Any) -> bool:
+        """Return whether nothing is to be copied into a tensor of this module for a saved value of its name."""
+        return False
+
     def get_extra_state(self) -> Any:
         """Return what `state_dict` holds in addition to the tensors; override it together with `set_extra_state`."""
         raise NotImplementedError(f"{type(self).__name__} has no get_extra_state")
@@ -255,7 +259,7 @@ class _Loading:
         self._convert(module, prefix)
         for name, tensor in module._own_state():
             key = prefix + name
-            if self._has(key):
+            if self._has(key) and not module._stays_when_loaded(tensor, self.state[key]):
                 try:
                     value = _fit(key, tensor, self.state[key], self.assign)
                 except (TypeError, ValueError) as error:

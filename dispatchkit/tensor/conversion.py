@@ -227,6 +227,11 @@ class ConversionMethods(Storage):
         *args, **kwargs : a dtype, a device, or a tensor whose dtype is meant; ``dtype=``, ``device=``, ``copy=``. With
             ``like=`` a tensor or array, the result is of its library, and on its device. A sharding of JAX is a device.
 
+        Returns
+        -------
+        Tensor
+            The tensor itself where nothing is to change and no copy is asked for.
+
         Raises
         ------
         ValueError : for a device this array library does not have
@@ -242,8 +247,10 @@ class ConversionMethods(Storage):
             moved = in_library(self, namespace_named(like))
         if device is not None:
             moved = moved.to_device(device)
-        if dtype is not None or copy:
-            moved = tensor_namespace.astype(moved, numpy_dtype(dtype or moved.dtype), copy=copy)
+        before = numpy_dtype(moved.dtype)
+        after = before if dtype is None else numpy_dtype(dtype)
+        if copy or after != before:
+            moved = tensor_namespace.astype(moved, after, copy=copy)
         return moved
 
     def to_device(self, device: Any, /, *, stream: Any = None) -> Tensor:

@@ -86,3 +86,25 @@ def test_packed_sequences_go_through_layers_as_in_pytorch(kind: str, ordered: bo
         results.append([each.detach().numpy() for each in found])
     for a, b in zip(*results, strict=True):
         np.testing.assert_allclose(b, a, rtol=1e-9, atol=1e-12)
+
+
+def test_packed_sequences_are_converted_and_stay_themselves_where_nothing_changes() -> None:
+    packed = rnn.pack_padded_sequence(spelled.tensor(X), LENGTHS, enforce_sorted=False)
+    names = ("double", "float", "half", "long", "int", "short", "char", "byte")
+    dtypes = ("float64", "float32", "float16", "int64", "int32", "int16", "int8", "uint8")
+    for name, dtype in zip(names, dtypes, strict=True):
+        converted = getattr(packed, name)()
+        assert converted.data.dtype == getattr(spelled, dtype)
+        assert converted.sorted_indices is packed.sorted_indices
+    assert packed.cpu() is packed.double() is packed.to("cpu", dtype=spelled.float64) is packed
+
+
+def test_lengths_below_the_longest_and_what_is_no_sequence_raise() -> None:
+    packed = rnn.pack_padded_sequence(spelled.tensor(X), LENGTHS, enforce_sorted=False)
+    for length in (0, -1):
+        with pytest.raises(ValueError, match=f"total_length={length} and max sequence length being {max(LENGTHS)}$"):
+            rnn.pad_packed_sequence(packed, total_length=length)
+    with pytest.raises(
+        RuntimeError, match=r"^pad_sequence: Expected iterable for input sequences, but got arg of type: int$"
+    ):
+        rnn.pad_sequence(5)

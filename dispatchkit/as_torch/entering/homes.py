@@ -15,7 +15,7 @@ from dispatchkit.as_torch.layers.families import FAMILIES
 from dispatchkit.as_torch.layers.lazy import LazyModuleMixin
 from dispatchkit.as_torch.spelling import HOME
 from dispatchkit.errors import GradcheckError
-from dispatchkit.nn import init
+from dispatchkit.nn import hooks, init
 from dispatchkit.optim import required
 from dispatchkit.optim.lr_scheduler.schedules import EPOCH_DEPRECATION_WARNING, LRScheduler
 from dispatchkit.resources import read_rows
@@ -50,12 +50,43 @@ def _calculate_correct_fan(tensor: Any, mode: str) -> int:
     return chosen
 
 
+def consume_prefix_in_state_dict_if_present(state_dict: dict[str, Any], prefix: str) -> None:
+    """Take a prefix off the names in a state that begin with it, in place.
+
+    Parameters
+    ----------
+    state_dict : as `Module.state_dict` gives it, with its ``_metadata`` if it has some
+    prefix : such as ``"module."``, which `nn.DataParallel` puts before all names
+
+    Examples
+    --------
+    >>> from dispatchkit.as_torch.nn.modules.utils import consume_prefix_in_state_dict_if_present
+    >>> state = {"module.weight": 1, "bias": 2}
+    >>> consume_prefix_in_state_dict_if_present(state, "module.")
+    >>> state
+    {'bias': 2, 'weight': 1}
+    """
+    for key in [key for key in state_dict if key.startswith(prefix)]:
+        state_dict[key.removeprefix(prefix)] = state_dict.pop(key)
+    metadata = getattr(state_dict, "_metadata", {})
+    for key in [*metadata]:
+        # That of the outermost module is "module", without the point.
+        if key and (key == prefix.replace(".", "") or key.startswith(prefix)):
+            metadata[key[len(prefix) :]] = metadata.pop(key)
+
+
+HOOKS_OF_ALL = (
+    *(hooks.register_module_forward_pre_hook, hooks.register_module_forward_hook),
+    *(hooks.register_module_full_backward_pre_hook, hooks.register_module_full_backward_hook),
+)
 # What programs import from these modules besides what their packages have.
 MEMBERS: dict[str, Any] = {
     **FAMILIES,
+    **{each.__name__: each for each in HOOKS_OF_ALL},
     "GradcheckError": GradcheckError,
     "LazyModuleMixin": LazyModuleMixin,
     "required": required,
+    "consume_prefix_in_state_dict_if_present": consume_prefix_in_state_dict_if_present,
     "_ntuple": _ntuple,
     "_single": _ntuple(1, "_single"),
     "_pair": _ntuple(2, "_pair"),

@@ -6,7 +6,7 @@ from collections import OrderedDict
 from collections.abc import Iterator, Mapping, MutableMapping
 from typing import Any
 
-from dispatchkit.as_torch.spelling import Module
+from dispatchkit.as_torch.spelling import Module, spell
 from dispatchkit.marks import override
 from dispatchkit.nn.hooks import AFTER, BACKWARD_AFTER, BACKWARD_BEFORE, BEFORE, ForwardHook
 
@@ -79,7 +79,12 @@ def _hooks(kind: str) -> property:
     return property(hooks, replace, doc=f"Each {kind} of the module, by its key.")
 
 
+def _as_seen_by_hooks(self: Any, grads: tuple[Any, ...]) -> tuple[Any, ...]:
+    return tuple(map(spell, grads))
+
+
 def give_hooks() -> None:
-    """Give modules their hooks by PyTorch's names."""
+    """Give modules their hooks by PyTorch's names, and hooks gradients with PyTorch's methods."""
+    Module._as_seen_by_hooks = _as_seen_by_hooks  # type: ignore[method-assign]
     for name, kind in KINDS.items():
         setattr(Module, name, _hooks(kind))

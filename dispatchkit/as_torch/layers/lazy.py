@@ -87,16 +87,19 @@ class UninitializedBuffer(_Uninitialized, Tensor):  # type: ignore[misc]  # whic
     ----------
     requires_grad : whether it gets a gradient
     device, dtype : of the elements
+    persistent : whether it is part of the state that is saved
     """
 
     __module__ = f"{HOME}.nn.parameter"
     __dispatch_plain__ = False
     cls_to_become = Tensor
-    __slots__ = ()
 
-    def __init__(self, requires_grad: bool = False, device: Any = None, dtype: Any = None) -> None:
+    def __init__(
+        self, requires_grad: bool = False, device: Any = None, dtype: Any = None, persistent: bool = True
+    ) -> None:
         data = xp.empty(0, dtype=dtype or xp.get_default_dtype(), device=device)
         super().__init__(data, dtype=data.dtype, requires_grad=requires_grad)
+        self.persistent = persistent
 
     def __deepcopy__(self, memo: dict[int, Any]) -> Any:
         return type(self)(self.requires_grad, dtype=self.dtype)
@@ -131,6 +134,17 @@ class LazyModuleMixin(Module):
         """Return whether a parameter or a buffer has no elements yet."""
         held = [*self.__dict__["_parameter_names"], *self.__dict__["_buffer_names"]]
         return any(is_lazy(getattr(self, name)) for name in held)
+
+    @override
+    def _save_to_state_dict(self, destination: Any, prefix: str, keep_vars: bool) -> None:
+        super()._save_to_state_dict(destination, prefix, keep_vars)
+        for name, tensor in self._own_state():
+            if is_lazy(tensor):
+                destination[prefix + name] = tensor
+
+    @override
+    def _stays_when_loaded(self, tensor: Any, value: Any) -> bool:
+        return is_lazy(tensor) and is_lazy(value)
 
     def initialize_parameters(self, *args: Any, **kwargs: Any) -> None:
         """Give the parameters the shapes that an input asks for.

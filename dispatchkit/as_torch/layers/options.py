@@ -111,7 +111,10 @@ class Attending(MultiheadAttention):
         self.kdim = embed_dim if kdim is None else kdim
         self.vdim = embed_dim if vdim is None else vdim
         self._qkv_same_embed_dim = self.kdim == self.vdim == embed_dim
-        if not self._qkv_same_embed_dim:
+        if self._qkv_same_embed_dim:
+            for name in PLACES:
+                self.register_parameter(name, None)
+        else:
             of_bias = self.in_proj_bias
             del self.in_proj_weight, self.in_proj_bias
             shapes = {name: (embed_dim, n) for name, n in zip(PLACES, (embed_dim, self.kdim, self.vdim), strict=True)}

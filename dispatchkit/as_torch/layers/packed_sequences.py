@@ -38,7 +38,51 @@ class PackedSequence(NamedTuple):
         ----------
         *args, **kwargs : as of `Tensor.to`
         """
-        return self._replace(data=self.data.to(*args, **kwargs))
+        data = self.data.to(*args, **kwargs)
+        if data is self.data:
+            return self
+        return self._replace(data=data)
+
+    def cpu(self, *args: Any, **kwargs: Any) -> PackedSequence:
+        """Return the sequences in the machine's memory, where they are.
+
+        Parameters
+        ----------
+        *args, **kwargs : as of `Tensor.to` after the device
+        """
+        return self.to("cpu", *args, **kwargs)
+
+    def double(self) -> PackedSequence:
+        """Return the sequences in float64."""
+        return self.to("float64")
+
+    def float(self) -> PackedSequence:
+        """Return the sequences in float32."""
+        return self.to("float32")
+
+    def half(self) -> PackedSequence:
+        """Return the sequences in float16."""
+        return self.to("float16")
+
+    def long(self) -> PackedSequence:
+        """Return the sequences in int64."""
+        return self.to("int64")
+
+    def int(self) -> PackedSequence:
+        """Return the sequences in int32."""
+        return self.to("int32")
+
+    def short(self) -> PackedSequence:
+        """Return the sequences in int16."""
+        return self.to("int16")
+
+    def char(self) -> PackedSequence:
+        """Return the sequences in int8."""
+        return self.to("int8")
+
+    def byte(self) -> PackedSequence:
+        """Return the sequences in uint8."""
+        return self.to("uint8")
 
     @property
     def is_cuda(self) -> bool:
@@ -61,7 +105,12 @@ def pad_sequence(
     Raises
     ------
     ValueError : for another side, or no sequence
+    RuntimeError : if they cannot be gone through
     """
+    if not isinstance(sequences, Iterable):
+        raise RuntimeError(  # noqa: TRY004  # as in PyTorch
+            f"pad_sequence: Expected iterable for input sequences, but got arg of type: {type(sequences).__name__}"
+        )
     parts = list(sequences)
     if not parts or padding_side not in ("left", "right"):
         raise ValueError(
@@ -188,7 +237,7 @@ def pad_packed_sequence(
     ValueError : if `total_length` is less than that
     """
     counts = lengths_of(sequence)
-    longest = total_length or len(sequence.batch_sizes)
+    longest = len(sequence.batch_sizes) if total_length is None else total_length
     if longest < len(sequence.batch_sizes):
         raise ValueError(
             "Expected total_length to be at least the length of the longest sequence in input, but got "

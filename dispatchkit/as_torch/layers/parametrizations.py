@@ -79,6 +79,11 @@ class ParametrizationList(Module):
         self.is_tensor = not isinstance(parts, (tuple, list))
         self.ntensors = 1
         if self.is_tensor:
+            if not isinstance(parts, Tensor):
+                raise ValueError(
+                    "The `right_inverse` must return a Tensor or a Sequence of tensors (list, tuple...), found "
+                    f"{type(parts).__name__}"
+                )
             if parts.dtype != original.dtype:
                 raise ValueError(
                     "When `right_inverse` outputs one tensor, it may not change the dtype.\n"

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from dispatchkit import nn
+from dispatchkit.as_torch.layers.lazy import is_lazy
 from dispatchkit.as_torch.spelling import Tensor, adopt
 from dispatchkit.declare.namespace import tensor_namespace as xp
 from dispatchkit.graph.recording import no_grad
@@ -131,6 +132,10 @@ def weight_norm(module: Any, name: str = "weight", dim: int | None = 0) -> Any:
     name : of the weight, in whose place come ``{name}_g`` and ``{name}_v``
     dim : the axis along which there is one length each, None for one of all
 
+    Raises
+    ------
+    ValueError : if the weight has no elements yet
+
     Examples
     --------
     >>> import dispatchkit.as_torch as torch
@@ -139,6 +144,11 @@ def weight_norm(module: Any, name: str = "weight", dim: int | None = 0) -> Any:
     [('bias', torch.Size([3])), ('weight_g', torch.Size([3, 1])), ('weight_v', torch.Size([3, 2]))]
     """
     hook, weight = _Directed(name, dim), getattr(module, name)
+    if is_lazy(weight):
+        raise ValueError(
+            "The module passed to `weight_norm` can't have uninitialized parameters. Make sure to run the dummy "
+            "forward before applying weight normalization"
+        )
     length = hook.length(weight.detach())
     delattr(module, name)
     module.register_parameter(f"{name}_g", adopt(nn.Parameter(Tensor(length))))

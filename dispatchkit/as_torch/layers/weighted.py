@@ -117,7 +117,7 @@ class EmbeddingBag(Module):
         self.weight = _parameter((num_embeddings, embedding_dim), dtype)
         with no_grad():
             if _weight is not None:
-                self.weight.copy_(_weight)
+                self.weight = type(self.weight)(_weight.detach())
             else:
                 normal_(self.weight)
                 if padding_idx is not None:

@@ -5,3 +5,7 @@ Written by ``nox -s generated`` from the table; do not edit.
 
 # mypy: disable-error-code="misc, no-redef, override"
 from dispatchkit.as_torch.nn import *
+from dispatchkit.nn import register_module_forward_hook as register_module_forward_hook
+from dispatchkit.nn import register_module_forward_pre_hook as register_module_forward_pre_hook
+from dispatchkit.nn import register_module_full_backward_hook as register_module_full_backward_hook
+from dispatchkit.nn import register_module_full_backward_pre_hook as register_module_full_backward_pre_hook

@@ -6,6 +6,8 @@ Written by ``nox -s generated`` from the table; do not edit.
 # mypy: disable-error-code="misc, no-redef, override"
 from typing import Any
 
+consume_prefix_in_state_dict_if_present: Any
+
 _ntuple: Any
 
 _pair: Any

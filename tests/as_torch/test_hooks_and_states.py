@@ -1,0 +1,123 @@
+"""Hooks of modules, and states of modules that have parameters without elements, as programs of PyTorch use them."""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+from typing import Any
+
+import pytest
+
+import dispatchkit.as_torch as torch
+from dispatchkit.as_torch.nn.modules import module as of_modules
+from dispatchkit.as_torch.nn.modules.utils import consume_prefix_in_state_dict_if_present
+
+SPELLED: Any = torch
+nn: Any = SPELLED.nn
+
+
+def test_backward_hooks_get_gradients_with_pytorchs_methods() -> None:
+    sizes: list[Any] = []
+
+    def before(module: Any, grad_output: Any) -> Any:
+        sizes.append(grad_output[0].size())
+        return (grad_output[0].mul(2.0),)
+
+    def after(module: Any, grad_input: Any, grad_output: Any) -> None:
+        sizes.extend([grad_input[0].size(), grad_output[0].view(-1).size(0)])
+
+    layer = nn.Linear(3, 2, bias=False)
+    layer.register_full_backward_pre_hook(before)
+    layer._backward_hooks[7] = after
+    x = SPELLED.ones(4, 3, requires_grad=True)
+    layer(x).sum().backward()
+    assert sizes == [(4, 2), (4, 3), 8]
+    assert SPELLED.allclose(x.grad, 2 * layer.weight.sum(0).expand(4, 3))
+
+
+def test_hooks_of_all_modules_are_registered_where_pytorch_has_them() -> None:
+    seen: list[Any] = []
+    hooks: Any = of_modules
+    handles = [
+        hooks.register_module_forward_pre_hook(lambda module, args: seen.append("before")),
+        hooks.register_module_forward_hook(lambda module, args, y: seen.append("after")),
+        hooks.register_module_full_backward_pre_hook(lambda module, grads: seen.append(grads[0].size())),
+        hooks.register_module_full_backward_hook(lambda module, grads, of_outputs: seen.append(grads[0].size())),
+    ]
+    nn.Linear(3, 2)(SPELLED.ones(3, requires_grad=True)).sum().backward()
+    for handle in handles:
+        handle.remove()
+    nn.Linear(3, 2)(SPELLED.ones(3))
+    assert seen == ["before", "after", (2,), (3,)]
+
+
+def test_states_of_lazy_layers_keep_parameters_without_elements() -> None:
+    state = nn.LazyLinear(3).state_dict()
+    assert all(isinstance(value, nn.UninitializedParameter) for value in state.values())
+    layer = nn.LazyLinear(3)
+    layer.load_state_dict(state)
+    assert layer.has_uninitialized_params()
+    assert layer(SPELLED.ones(2)).shape == (3,)
+    with pytest.raises(RuntimeError, match=r"^Can't access the shape of an uninitialized parameter or buffer"):
+        nn.Linear(3, 3).load_state_dict(state)
+
+
+def test_buffers_without_elements_are_registered_when_they_are_assigned() -> None:
+    module = nn.Module()
+    module.saved, module.left = nn.UninitializedBuffer(), nn.UninitializedBuffer(persistent=False)
+    assert [name for name, _ in module.named_buffers()] == ["saved", "left"]
+    assert [*module.state_dict()] == ["saved"]
+    module.saved.materialize((2, 3))
+    assert module.saved.shape == (2, 3)
+
+
+def test_the_weight_norm_of_a_lazy_layer_raises() -> None:
+    text = (
+        r"^The module passed to `weight_norm` can't have uninitialized parameters\. Make sure to run the dummy forward"
+    )
+    with pytest.raises(ValueError, match=text):
+        nn.utils.weight_norm(nn.LazyLinear(3))
+
+
+def test_prefixes_are_taken_off_the_names_and_metadata_of_a_state() -> None:
+    state: Any = OrderedDict({"module.0.weight": 1, "bias": 2})
+    state._metadata = OrderedDict({"": 3, "module": 4, "module.0": 5})
+    consume_prefix_in_state_dict_if_present(state, "module.")
+    assert dict(state) == {"bias": 2, "0.weight": 1}
+    assert dict(state._metadata) == {"": 4, "0": 5}
+
+
+def test_layers_of_pretrained_vectors_share_their_memory() -> None:
+    for layer in (nn.Embedding, nn.EmbeddingBag):
+        vectors = SPELLED.tensor([[3.0, 4.0], [0.3, 0.4]])
+        layer.from_pretrained(vectors, max_norm=1.0)(SPELLED.tensor([[0, 1]]))
+        assert SPELLED.allclose(vectors, SPELLED.tensor([[0.6, 0.8], [0.3, 0.4]]))
+
+
+def test_attention_has_no_weights_of_single_inputs_where_one_weight_has_all() -> None:
+    layer = nn.MultiheadAttention(4, 2)
+    assert layer.q_proj_weight is layer.k_proj_weight is layer.v_proj_weight is None
+    assert sorted(layer.state_dict()) == ["in_proj_bias", "in_proj_weight", "out_proj.bias", "out_proj.weight"]
+
+
+def test_conversions_that_change_nothing_give_the_tensor_itself() -> None:
+    x = SPELLED.ones(3, dtype=SPELLED.float32, requires_grad=True)
+    same = [x.to(SPELLED.float32), x.float(), x.to("cpu", SPELLED.float32), x.type("torch.FloatTensor"), x.to(x)]
+    assert all(y is x for y in same)
+    assert x.to(SPELLED.float32, copy=True) is not x
+    x.float().sum().backward()
+    assert x.grad.tolist() == [1.0, 1.0, 1.0]
+
+
+def test_a_parametrization_that_inverts_to_no_tensor_raises() -> None:
+    class Nothing(nn.Module):  # type: ignore[misc]  # a class of PyTorch's spelling
+        def forward(self, x: Any) -> Any:
+            return x
+
+        def right_inverse(self, x: Any) -> None:
+            return None
+
+    layer = nn.Linear(2, 2)
+    text = r"^The `right_inverse` must return a Tensor or a Sequence of tensors \(list, tuple\.\.\.\), found NoneType$"
+    with pytest.raises(ValueError, match=text):
+        nn.utils.parametrize.register_parametrization(layer, "weight", Nothing())
+    assert not nn.utils.parametrize.is_parametrized(layer)
