@@ -51,11 +51,13 @@ def lu_unpack(LU_data, LU_pivots, unpack_data=True, unpack_pivots=True):
         L, U = nothing, nothing
     if not unpack_pivots:
         return nothing, L, U
-    # The batch of the factors decides, where that of the pivots is longer.
     batch = LU_data.shape[:-2]
+    P = xp.broadcast_to(xp.eye(m, dtype=LU_data.dtype), (*batch, m, m))
+    if not P.numel():
+        return P, L, U
+    # The batch of the factors decides, where that of the pivots is longer.
     if len(batch) + 1 < LU_pivots.ndim:
         LU_pivots = xp.reshape(LU_pivots, (-1, LU_pivots.shape[-1]))[0]
-    P = xp.broadcast_to(xp.eye(m, dtype=LU_data.dtype), (*batch, m, m))
     for k in range(LU_pivots.shape[-1]):
         P = _swap(P, k, LU_pivots[..., k] - 1)
     return xp.matrix_transpose(P), L, U

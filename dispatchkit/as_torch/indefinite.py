@@ -7,7 +7,6 @@ from typing import Any
 
 import numpy as np
 
-from dispatchkit.as_torch.functions import linalg_solve
 from dispatchkit.as_torch.shared import lapack_size, written_functions
 from dispatchkit.as_torch.table import ALONE
 from dispatchkit.declare.namespace import tensor_namespace as xp
@@ -74,23 +73,43 @@ def _factored(matrix, hermitian):
     return xp.concat([matrix[:, :0], *columns], axis=1), pivots, info
 
 
-def _rebuilt(factors, pivots, hermitian):
-    """Return the matrix of factors."""
-    end = len(pivots)
-    rest = factors[end:, end:]
-    while end:
-        width = 1 + (pivots[end - 1] < 0)
-        start = end - width
+def _blocks(pivots):
+    """Return the rows that are eliminated together, and which row is swapped with the last of them."""
+    blocks, start = [], 0
+    while start < len(pivots):
+        end = min(start + 1 + (pivots[start] < 0), len(pivots))
+        blocks.append((start, end, abs(int(pivots[start])) - 1))
+        start = end
+    return blocks
+
+
+def _interchanged(x, one, other):
+    """Return a matrix with two of its rows interchanged."""
+    if one == other:
+        return x
+    order = np.arange(x.shape[0])
+    order[[one, other]] = other, one
+    return x[order]
+
+
+def _solved(factors, pivots, x, hermitian):
+    """Return the solution of the equations of one matrix by its factors, the rows swapped as the pivots say.
+
+    Source: LAPACK, dsytrs and zhetrs.
+    """
+    blocks = _blocks(pivots)
+    for start, end, row in blocks:
+        x = _interchanged(x, end - 1, row)
         block = xp.tril(factors[start:end, start:end])
         block = block + _transposed(xp.tril(block, k=-1), hermitian)
-        factor = factors[end:, start:end]
-        below = factor @ block
-        rest = rest + below @ _transposed(factor, hermitian)
-        upper = xp.concat([block, _transposed(below, hermitian)], axis=1)
-        rest = xp.concat([upper, xp.concat([below, rest], axis=1)], axis=0)
-        rest = _swapped(rest, width - 1, abs(int(pivots[end - 1])) - 1 - start)
-        end = start
-    return rest
+        if hermitian and end - start == 1:
+            block = (block + xp.conj(block)) / 2
+        rest = x[end:] - factors[end:, start:end] @ x[start:end]
+        x = xp.concat([x[:start], xp.linalg.solve(block, x[start:end]), rest], axis=0)
+    for start, end, row in reversed(blocks):
+        here = x[start:end] - _transposed(factors[end:, start:end], hermitian) @ x[end:]
+        x = _interchanged(xp.concat([x[:start], here, x[end:]], axis=0), end - 1, row)
+    return x
 
 
 def linalg_ldl_factor_ex(A, *, hermitian=False, check_errors=False):
@@ -114,11 +133,15 @@ def linalg_ldl_factor(A, *, hermitian=False):
 
 
 def linalg_ldl_solve(LD, pivots, B, *, hermitian=False):
-    n, lead = LD.shape[-1], tuple(LD.shape[:-2])
-    matrices, places = xp.reshape(LD, (math.prod(lead), n, n)), np.reshape(np.asarray(pivots), (math.prod(lead), n))
-    rebuilt = [_rebuilt(matrix, row, hermitian) for matrix, row in zip(matrices, places, strict=True)]
-    A = xp.reshape(xp.stack([LD.new_zeros(n, n), *rebuilt])[1:], LD.shape)
-    return linalg_solve(A, B)
+    n, (rows, columns) = LD.shape[-1], B.shape[-2:]
+    lead = np.broadcast_shapes(tuple(LD.shape[:-2]), tuple(B.shape[:-2]))
+    dtype, count = xp.result_type(LD.dtype, B.dtype), math.prod(lead)
+    matrices = xp.reshape(xp.broadcast_to(LD, (*lead, n, n)), (count, n, n))
+    places = np.broadcast_to(np.asarray(pivots), (*lead, n)).reshape(count, n)
+    sides = xp.reshape(xp.broadcast_to(xp.astype(B, dtype), (*lead, rows, columns)), (count, rows, columns))
+    solved = [_solved(*each, hermitian) for each in zip(matrices, places, sides, strict=True)]
+    # One matrix more, so that there is one to stack.
+    return xp.reshape(xp.stack([sides.new_zeros(rows, columns), *solved])[1:], (*lead, rows, columns))
 
 
 ALONE.update(written_functions(globals()))

@@ -114,10 +114,19 @@ def _check_grid(input, edges, weight):
             raise RuntimeError(f"histogramdd: bins[{place}] must increase, found {edge.tolist()}; write bins.sort()[0]")
 
 
+def _edges_or_count(bins):
+    """Return the edges of cells along an axis, or how many there are, which a tensor without axes says, too."""
+    if not hasattr(bins, "detach"):
+        return bins
+    if not bins.ndim:
+        return int(bins)
+    return np.asarray(bins.detach())
+
+
 def histogramdd(input, bins, range=None, weight=None, density=False):
-    if isinstance(bins, int):
+    if isinstance(bins, int) or hasattr(bins, "detach"):
         bins = [bins] * input.shape[-1]
-    edges = [np.asarray(edge.detach()) if hasattr(edge, "detach") else edge for edge in bins]
+    edges = [_edges_or_count(each) for each in bins]
     _check_grid(input, edges, weight)
     samples = np.asarray(input.detach()).reshape(-1, input.shape[-1])
     if range is not None:

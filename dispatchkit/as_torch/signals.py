@@ -162,9 +162,14 @@ def istft(
 
 def _hop_and_window(name, like, n_fft, hop_length, win_length, window):
     """Return the distance of frames, and the factors of their elements."""
-    hop = hop_length or n_fft // 4
-    length = win_length or n_fft
-    if hop <= 0 or not 0 < length <= n_fft:
+    hop, length = hop_length, win_length
+    if hop is None:
+        hop = n_fft // 4
+    if length is None:
+        length = n_fft
+    if hop <= 0:
+        raise RuntimeError(f"{name}: expected hop_length > 0, but got hop_length={hop}")
+    if not 0 < length <= n_fft:
         raise RuntimeError(f"{name}: expected 0 < win_length <= n_fft, but got win_length={length}, n_fft={n_fft}")
     if window is None:
         window = xp.ones(length, dtype=xp.real(like).dtype)

@@ -94,8 +94,8 @@ SPREAD = frozenset({"size", "shape", "dims"})
 SPREAD_METHODS = frozenset({"expand", "flip", "permute", "repeat", "reshape", "sum_to_size", "tile", "view"})
 # What tensors of dispatchkit do not tell apart, or decide themselves.
 IGNORED = frozenset({"inplace", "layout", "memory_format", "non_blocking", "pin_memory", "sparse_grad"})
-# Taken where they say nothing, as None and False, of functions that have not more.
-UNUSED = frozenset({"antialias", "driver", "generator", "output_size", "return_indices", "weight"})
+# Taken where they say nothing, as None, by functions of PyTorch that have them.
+UNUSED = {"driver": frozenset({"linalg.svd", "linalg.svdvals"}), "generator": frozenset({"nn.functional.rrelu"})}
 # Arguments of these, by their names.
 LAYOUTS = ("channels_last", "channels_last_3d", "contiguous_format", "preserve_format", "strided")
 # Methods alone in PyTorch.
@@ -145,6 +145,8 @@ NO_AXES_ARE_ALL = frozenset(
         *("special.logsumexp", "std", "std_mean", "sum", "var", "var_mean"),
     }
 )
+# Functions of an axis of what their operands are broadcast to.
+AXES_OF_BOTH = frozenset({"nn.functional.cosine_similarity"})
 # Functions that may be given an axis twice.
 REPEATED_AXES = frozenset({"roll", "tensordot", "fft.fftshift", "fft.ifftshift"})
 # Functions of an axis that a number has not.

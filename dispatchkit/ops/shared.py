@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import operator
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from math import prod
 from typing import Any, TypeAlias
 
@@ -305,9 +305,20 @@ def as_complex(xp: Namespace, x: Any) -> Any:
     return xp.astype(x, xp.result_type(x.dtype, xp.complex64))
 
 
+def nearest_offset(shape: Sequence[int], offset: int) -> int:
+    """Return the offset of a diagonal of matrices, for one far beyond them that of the next, which is as empty.
+
+    NumPy takes no offset beyond 32 bits.
+    """
+    rows, columns = shape[-2:]
+    if -rows <= offset <= columns:
+        return offset
+    return max(-rows, min(offset, columns))
+
+
 def diagonal_of(xp: Namespace, x: Any, offset: int = 0) -> Any:
     """Return a diagonal of matrices, a view that can be written to where they can; NumPy's function forbids it."""
-    y = xp.linalg.diagonal(x, offset=offset)
+    y = xp.linalg.diagonal(x, offset=nearest_offset(x.shape, offset))
     if type(x) is type(y) is np.ndarray:
         return writable_view(y, x)
     return y

@@ -71,3 +71,35 @@ PIVOTS = torch.tensor([1, 2, 3], dtype=torch.int32)
 def test_what_does_not_fit_is_refused(call: Any, text: str) -> None:
     with pytest.raises(RuntimeError, match=text):
         call()
+
+
+def _by_steps(LD: Any, pivots: Any, hermitian: bool) -> Any:
+    """Return the matrix whose inverse LAPACK's steps of one row each apply: swaps, columns, pivots, and back."""
+    n = len(pivots)
+    left, right = np.eye(n, dtype=LD.dtype), np.eye(n, dtype=LD.dtype)
+    for k, pivot in enumerate(pivots):
+        order = np.arange(n)
+        order[[k, pivot - 1]] = pivot - 1, k
+        column = np.eye(n, dtype=LD.dtype)
+        column[k + 1 :, k] = LD[k + 1 :, k]
+        row = column.T.conj() if hermitian else column.T
+        scale = np.eye(n, dtype=LD.dtype)
+        scale[k, k] = LD[k, k].real if hermitian else LD[k, k]
+        left = left @ np.eye(n)[order].T @ column @ scale
+        right = row @ np.eye(n)[order] @ right
+    return left @ right
+
+
+@pytest.mark.parametrize("hermitian", [False, True])
+@pytest.mark.parametrize("pivots", [[1, 2, 3], [3, 2, 3], [2, 1, 1], [3, 1, 2]])
+def test_pivots_swap_whole_rows_and_pivots_of_hermitian_matrices_are_real(pivots: list[int], hermitian: bool) -> None:
+    LD = np.array([[2 + 1j, 5, 5], [0.5 - 1j, 3 + 2j, 5], [1j, 0.25 + 1j, -1 + 1j]])
+    rows = torch.tensor(pivots, dtype=torch.int32)
+    x = torch.linalg.ldl_solve(torch.from_numpy(LD), rows, RIGHT + 0j, hermitian=hermitian)
+    np.testing.assert_allclose(_by_steps(LD, pivots, hermitian) @ x.numpy(), RIGHT + 0j, rtol=1e-10, atol=1e-12)
+
+
+def test_right_sides_are_broadcast_with_factors() -> None:
+    LD, pivots = torch.linalg.ldl_factor(torch.stack([SADDLE, SADDLE + torch.eye(3)]))
+    both = torch.linalg.ldl_solve(LD, pivots, torch.stack([RIGHT] * 6).reshape(3, 2, 3, 2))
+    np.testing.assert_allclose(both, torch.stack([torch.linalg.ldl_solve(LD, pivots, RIGHT)] * 3), rtol=1e-12)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from typing import Any
 
@@ -15,6 +16,8 @@ F, T = torch.nn.functional, torch.tensor
 SMALL = torch.ones(2, dtype=torch.int8)
 BYTES = T([44, 2], dtype=torch.uint8)
 SQUARE = T([[1.0, 2.0], [3.0, 4.0]])
+SPECTRUM = torch.ones(3, 4, dtype=torch.complex128)
+PLACES = torch.ones(1, 1, 3), torch.zeros(1, 1, 3, dtype=torch.int64)
 
 TAKEN: list[tuple[Callable[[], Any], Any]] = [
     # Tensors without axes.
@@ -102,6 +105,35 @@ REFUSED: list[tuple[Callable[[], Any], Any, str]] = [
         TypeError,
         "scale_factor=1e",
     ),
+    (lambda: torch.logit(torch.ones(2, dtype=torch.float32), 1e300), RuntimeError, "type Float without overflow"),
+    (lambda: torch.ones(3, generator=None), TypeError, "unexpected keyword argument 'generator'"),
+    (lambda: torch.add(SQUARE, SQUARE, generator=None), TypeError, "generator"),
+    (lambda: torch.sin(SQUARE, weight=None), TypeError, "unexpected keyword argument 'weight'"),
+    (
+        lambda: torch.stft(torch.ones(9), 4, win_length=0, return_complex=True),
+        RuntimeError,
+        "win_length <= n_fft, but got win_length=0",
+    ),
+    (lambda: torch.istft(SPECTRUM, 4, win_length=0), RuntimeError, "win_length <= n_fft, but got win_length=0"),
+    (lambda: torch.istft(SPECTRUM, 4, hop_length=0), RuntimeError, "hop_length > 0, but got hop_length=0"),
+    (lambda: torch.gradient(torch.ones(2, 1) + 1j, dim=1), RuntimeError, r"at least edge_order\+1"),
+    (lambda: torch.gradient(SQUARE, dim=(0, 1), edge_order=2), RuntimeError, r"at least edge_order\+1"),
+    (lambda: torch.linalg.lstsq(SQUARE, SQUARE, driver="x"), RuntimeError, "`driver` should be one of .* found 'x'"),
+    (lambda: F.max_unpool2d(*PLACES, [3], 1.5), TypeError, "but found element of type float at pos 0"),
+    (lambda: F.fractional_max_pool2d(torch.ones(1, 3, 3), [1], 1), RuntimeError, "kernel_size must .* tuple of 2 ints"),
+    (lambda: F.fractional_max_pool3d(torch.ones(1, 3, 3, 3), 1, [1]), RuntimeError, "output_size must .* of 3 ints"),
+    (lambda: F.multi_margin_loss(torch.ones(5), T([[3]])), RuntimeError, r"target size \[1\], but got \[1, 1\]"),
+    (lambda: F.feature_alpha_dropout(torch.ones(3), 0.5, True), RuntimeError, "at least 2 dimensions in the input"),
+    (
+        lambda: F.instance_norm(torch.ones(3, 2, 4), torch.ones(1, 2), torch.ones(2)),
+        RuntimeError,
+        r"running_mean should have shape \[2\], .* found \[1, 2\]",
+    ),
+    (
+        lambda: F.gaussian_nll_loss(*[torch.ones(2, dtype=torch.float32)] * 3, eps=1e300),
+        RuntimeError,
+        "type Float without overflow",
+    ),
 ]
 
 
@@ -135,3 +167,52 @@ def test_grids_and_inverses_of_no_elements_have_none() -> None:
     assert tuple(nothing.shape) == (0, 3, 3, 1)
     assert tuple(torch.linalg.tensorinv(torch.ones(0, 2, 2, 0)).shape) == (2, 0, 0, 2)
     assert tuple(torch.linalg.tensorsolve(torch.ones(0, 2, 2, 0), torch.ones(0, 2)).shape) == (2, 0)
+
+
+@pytest.mark.parametrize("least", [-1.0, 1e300, math.nan])
+def test_the_least_share_of_integers_is_a_floating_point_number(least: float) -> None:
+    for dtype in (torch.uint8, torch.int64, torch.bool):
+        x = torch.tensor([1, 0], dtype=dtype)
+        np.testing.assert_array_equal(torch.logit(x, least), torch.logit(x.to(torch.float64), least))
+
+
+def test_nan_is_written_among_booleans_as_true() -> None:
+    assert torch.tensor([False]).index_fill_(0, T([0]), math.nan).tolist() == [True]
+
+
+@pytest.mark.parametrize("offset", [2**40, -(2**40), 2**63 - 1])
+def test_diagonals_far_beyond_a_matrix_have_no_elements(offset: int) -> None:
+    x = torch.ones(2, 3).requires_grad_()
+    for y in (torch.linalg.diagonal(x, offset=offset), torch.diagonal(x, offset), torch.diag(x, offset)):
+        assert tuple(y.shape) == (0,)
+    (gradient,) = torch.autograd.grad(torch.diagonal(x, offset).sum(), x)
+    assert gradient.tolist() == [[0.0] * 3] * 2
+    assert torch.diagonal_scatter(x.detach(), torch.ones(0), offset).tolist() == [[1.0] * 3] * 2
+
+
+def test_counts_of_cells_may_be_tensors_without_axes() -> None:
+    points = torch.tensor([[0.1, 0.2], [0.9, 0.7], [0.3, 0.9]])
+    expected = torch.histogramdd(points, [3, 2])
+    for bins in ([T(3), T(2)], (3, T(2))):
+        result = torch.histogramdd(points, bins)
+        assert result.hist.tolist() == expected.hist.tolist()
+        assert [edges.tolist() for edges in result.bin_edges] == [edges.tolist() for edges in expected.bin_edges]
+    assert torch.histogramdd(points, T(2)).hist.tolist() == torch.histogramdd(points, 2).hist.tolist()
+
+
+def test_factors_of_no_matrices_are_unpacked_whatever_their_pivots_are() -> None:
+    P, L, U = torch.lu_unpack(torch.ones(0, 7, 5), torch.zeros(0, 5, 1, dtype=torch.int32))
+    assert [tuple(x.shape) for x in (P, L, U)] == [(0, 7, 7), (0, 7, 5), (0, 5, 5)]
+    P, L, U = torch.lu_unpack(torch.ones(2, 0, 3), torch.zeros(2, 1, dtype=torch.int32))
+    assert [tuple(x.shape) for x in (P, L, U)] == [(2, 0, 0), (2, 0, 0), (2, 0, 3)]
+
+
+def test_similarities_are_along_an_axis_of_what_both_are_broadcast_to() -> None:
+    rows = torch.tensor([[1.0, 2.0], [3.0, -1.0]])
+    for first in (T(2.0), T([2.0, 2.0])):
+        expected = F.cosine_similarity(first.expand(2, 2), rows)
+        np.testing.assert_allclose(F.cosine_similarity(first, rows, dim=1), expected)
+
+
+def test_leaky_units_of_random_slopes_take_no_generator() -> None:
+    assert torch.rrelu(T([-1.0, 1.0]), 0.25, 0.25, generator=None).tolist() == [-0.25, 1.0]

@@ -102,7 +102,7 @@ def drop_unused(path: str, targets: Mapping[str, str], given: dict[str, Any]) ->
     TypeError : for an argument that the function has not
     """
     for name in [each for each in given if each not in targets]:
-        says_nothing = name in table.UNUSED and (given[name] is None or given[name] is False)
+        says_nothing = given[name] is None and path in table.UNUSED.get(name, ())
         if name in table.IGNORED or says_nothing:
             del given[name]
         elif name not in OLD and name not in ("like", "out") and "options" not in targets:

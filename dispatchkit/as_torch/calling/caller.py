@@ -418,6 +418,8 @@ class FunctionCaller:
         if x is None:
             return
         own = x.ndim
+        if self.path in table.AXES_OF_BOTH:
+            own = max(value.ndim for value in given.values() if hasattr(value, "ndim"))
         ndim = own + self.has_new_axis
         for name in self.axes:
             axis = given.get(name)

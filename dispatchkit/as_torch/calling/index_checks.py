@@ -22,6 +22,7 @@ from dispatchkit.as_torch.calling.checks import (
 from dispatchkit.as_torch.table import is_array
 from dispatchkit.backends.arrays import dtype_name as numpy_name
 from dispatchkit.declare.namespace import tensor_namespace as xp
+from dispatchkit.ops.shared import nearest_offset
 
 
 def check_bounds(index: Any, length: int, axis: int, error: type[Exception] = RuntimeError, least: int = 0) -> None:
@@ -182,7 +183,9 @@ def _check_part(given: Given, *, of_slices: bool) -> None:
         part = slice(given.get("start"), given.get("end"), given.get("step", 1))
         whole = whole[(*(slice(None),) * (dim % whole.ndim), part)]
     else:
-        whole = np.diagonal(whole, given.get("offset", 0), given.get("dim1", 0), given.get("dim2", 1))
+        dims = given.get("dim1", 0), given.get("dim2", 1)
+        lengths = whole.shape[dims[0]], whole.shape[dims[1]]
+        whole = np.diagonal(whole, nearest_offset(lengths, given.get("offset", 0)), *dims)
     if tuple(source.shape) != whole.shape:
         raise RuntimeError(
             f"expected src to have a size equal to the slice of self. src size = {[*source.shape]}, slice size = "

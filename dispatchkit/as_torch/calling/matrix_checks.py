@@ -265,7 +265,7 @@ def range_of_pivots(given: Given) -> None:
     if not given.get("unpack_pivots", True) or pivots.is_tracer:
         return
     places = np.asarray(pivots.array)
-    if places.size and not 1 <= places.min() <= places.max() <= LU.shape[-2]:
+    if places.size and math.prod(LU.shape[:-1]) and not 1 <= places.min() <= places.max() <= LU.shape[-2]:
         raise RuntimeError(
             f"pivots passed to lu_unpack must be between 1 and LU.size(-2)={LU.shape[-2]} inclusive: are they those "
             f"of lu_factor?"
@@ -325,6 +325,11 @@ def lengths_of_vectors(given: Given) -> None:
 @look_of("linalg.lstsq")
 def axes_of_equations(given: Given) -> None:
     A, B = given["A"], given["B"]
+    if given.get("driver") not in (None, "gels", "gelsy", "gelsd", "gelss"):
+        raise RuntimeError(
+            f"torch.linalg.lstsq: parameter `driver` should be one of (gels, gelsy, gelsd, gelss), found "
+            f"{given['driver']!r}"
+        )
     if is_array(A) and is_array(B) and not 0 <= A.ndim - B.ndim <= 1:
         raise RuntimeError(
             f"torch.linalg.lstsq: input.dim() must be greater or equal to other.dim() and (input.dim() - other.dim()) "

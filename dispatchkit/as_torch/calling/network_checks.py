@@ -20,13 +20,13 @@ F = "nn.functional."
 
 
 NAMES_OF_NUMBERS = frozenset(
-    {"min_val", "max_val", "lambd", "negative_slope", "alpha", "beta", "threshold", "value", "weight", "eps"}
+    {"min_val", "max_val", "lambd", "negative_slope", "alpha", "beta", "threshold", "value", "weight"}
 )
 
 
 @look_each_time_of(
     *(f"{F}{name}" for name in ("threshold", "hardtanh", "hardshrink", "leaky_relu", "elu", "celu", "softplus", "pad")),
-    *("constant_pad_nd", "index_fill", "addmm", "addmv", "addbmm", "baddbmm", "addr", "lerp", "logit", "special.logit"),
+    *("constant_pad_nd", "index_fill", "addmm", "addmv", "addbmm", "baddbmm", "addr", "lerp"),
 )
 def numbers_that_fit(given: Given) -> None:
     x: Any = given["input"]
@@ -48,6 +48,15 @@ def numbers_that_fit(given: Given) -> None:
             expect_number(x, number)
             if name in ("threshold", "value") and kind_of(x) in "iu":
                 given[name] = in_dtype_of(x, int(number))
+
+
+@look_each_time_of("logit", "special.logit", f"{F}gaussian_nll_loss")
+def least_share_that_fits(given: Given) -> None:
+    x, least = given["input"], given.get("eps")
+    if isinstance(least, (int, float)):
+        if kind_of(x) in "bui":
+            x = np.empty((), numpy_dtype(xp.get_default_dtype()))
+        expect_number(x, least)
 
 
 @look_each_time_of("clamp", "clip", "clamp_min", "clamp_max", "histc")
@@ -81,7 +90,7 @@ def expect_number(x: Any, number: float) -> None:
     if kind == "u" and isinstance(number, int):
         least = -most  # of unsigned integers those counted from the end
     fits = least <= number <= most
-    if kind in "fc" and not math.isfinite(number):
+    if kind in "fcb" and not math.isfinite(number):
         fits = True
     if not fits:
         raise RuntimeError(f"value cannot be converted to type {dtype_name(x)} without overflow")
@@ -192,6 +201,12 @@ for _name in ("dropout", "dropout1d", "dropout2d", "dropout3d"):
     _look_at_dropout(f"{F}{_name}", training=True)
 for _name in ("alpha_dropout", "feature_alpha_dropout"):
     _look_at_dropout(f"{F}{_name}", training=False)
+
+
+@look_each_time_of(f"{F}feature_alpha_dropout")
+def axes_of_features(given: Given) -> None:
+    if given.get("training", False) and given["input"].ndim < 2:
+        raise RuntimeError("Feature dropout requires at least 2 dimensions in the input")
 
 
 @look_of(f"{F}poisson_nll_loss")
@@ -376,6 +391,13 @@ def least_variance(given: Given) -> None:
 
 @look_of(f"{F}instance_norm")
 def both_statistics(given: Given) -> None:
+    for name in ("running_mean", "running_var"):
+        statistic: Any = given.get(name)
+        if is_array(statistic) and statistic.shape != given["input"].shape[1:2]:
+            raise RuntimeError(
+                f"{name} should have shape {[*given['input'].shape[1:2]]}, a number for each channel, found "
+                f"{[*statistic.shape]}"
+            )
     if len({given.get(name) is None for name in ("running_mean", "running_var")}) > 1:
         raise ValueError("running_mean and running_var must either both be None or neither be None")
 
@@ -466,8 +488,9 @@ def order_of_margins(given: Given) -> None:
     weight: Any = given.get("weight")
     if is_array(weight) and weight.ndim != 1:
         raise ValueError(f"weight must be one-dimensional, found shape {[*weight.shape]}")
-    if x.ndim == 2 and (target.ndim > 1 or target.numel() != x.shape[0]):
-        raise RuntimeError(f"multi_margin_loss: Expected target size [{x.shape[0]}], but got {[*target.shape]}")
+    samples = x.shape[0] if x.ndim == 2 else 1
+    if target.ndim > 1 or target.numel() != samples:
+        raise RuntimeError(f"multi_margin_loss: Expected target size [{samples}], but got {[*target.shape]}")
 
 
 @look_each_time_of(f"{F}pad", "constant_pad_nd")

@@ -20,6 +20,18 @@ from dispatchkit.as_torch.table import is_array
 from dispatchkit.backends.arrays import dtype_name as numpy_name
 
 
+@look_each_time_of("gradient")
+def lengths_of_differences(given: Given) -> None:
+    x, axes = given["input"], given.get("dim")
+    if axes is None:
+        axes = range(x.ndim)
+    elif not isinstance(axes, (tuple, list)):
+        axes = (axes,)
+    least = given.get("edge_order", 1) + 1
+    if any(x.shape[axis] < least for axis in axes):
+        raise RuntimeError("torch.gradient expected each dimension size to be at least edge_order+1")
+
+
 @look_of("transpose", "transpose_copy")
 def two_axes(given: Given) -> None:
     if "dim1" not in given:

@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from dispatchkit.as_torch.table import SYNONYMS, SYNONYMS_OF, is_array
+from dispatchkit.as_torch.table import SYNONYMS, SYNONYMS_OF, UNUSED, is_array
 from dispatchkit.backends.arrays import numpy_dtype
 from dispatchkit.resources import read_rows
 
@@ -397,10 +397,10 @@ def _is_left_out(path: str, name: str, value: Any) -> bool:
     """Return whether an argument that is in no form of a function says nothing."""
     if name == "out":
         return value is None and signatures_of(path).takes_out
-    return name in IGNORED_NAMES
+    return name in IGNORED_NAMES or (value is None and path in UNUSED.get(name, ()))
 
 
-IGNORED_NAMES = frozenset({"like", "generator", "device", "layout", "pin_memory", "memory_format", "requires_grad"})
+IGNORED_NAMES = frozenset({"like", "device", "layout", "pin_memory", "memory_format", "requires_grad"})
 
 
 def _fits(path: str, argument: Argument, value: Any) -> bool:

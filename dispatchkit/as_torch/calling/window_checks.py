@@ -47,6 +47,21 @@ def shapes_of_places(given: Given) -> None:
         )
 
 
+def _look_at_fractions(axes: int) -> None:
+    @look_of(f"{F}fractional_max_pool{axes}d")
+    def lengths_of_fractions(given: Given) -> None:
+        for name in ("kernel_size", "output_size"):
+            if isinstance(given.get(name), (tuple, list)) and len(given[name]) != axes:
+                raise RuntimeError(
+                    f"fractional_max_pool{axes}d: {name} must either be a single int or a tuple of {axes} ints, found "
+                    f"{given[name]}"
+                )
+
+
+for _axes in (2, 3):
+    _look_at_fractions(_axes)
+
+
 def _look_at_unpooling(axes: int) -> None:
     @look_of(f"{F}max_unpool{axes}d")
     def lengths_of_unpooling(given: Given) -> None:
@@ -64,6 +79,12 @@ def _look_at_unpooling(axes: int) -> None:
                 raise ValueError(
                     f"max_unpooling: output_size must contain non-negative spatial dimensions, but got "
                     f"output_size[{place}]={length}"
+                )
+        for place, length in enumerate(lengths):
+            if not hasattr(length, "__index__"):
+                raise TypeError(
+                    f"max_unpool{axes}d(): argument 'output_size' (position 3) must be tuple of ints, but found "
+                    f"element of type {type(length).__name__} at pos {place}"
                 )
         if count != axes:
             raise RuntimeError(f"There should be exactly {axes} elements in output_size, but got {count} elements.")

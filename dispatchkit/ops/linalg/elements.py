@@ -13,6 +13,7 @@ from dispatchkit.ops.shared import (
     LINALG,
     axis_moved_back,
     conjugate,
+    nearest_offset,
     on_diagonal,
     require_matrix,
     require_ndim,
@@ -57,7 +58,7 @@ def trace(xp: Namespace, x: Array, /, *, offset: int = 0, dtype: DType = None) -
     tensor(5.)
     """
     require_matrix(trace, x)
-    return xp.sum(xp.linalg.diagonal(x, offset=offset), axis=-1, dtype=dtype)
+    return xp.sum(xp.linalg.diagonal(x, offset=nearest_offset(x.shape, offset)), axis=-1, dtype=dtype)
 
 
 tensor_protocol.operation(trace).hint = "; dk.record_calls() records calls"
@@ -99,13 +100,13 @@ def diagonal(xp: Namespace, x: Array, /, *, offset: int = 0) -> Array:
     tensor([1., 4.])
     """
     require_matrix(diagonal, x)
-    return xp.linalg.diagonal(x, offset=offset)
+    return xp.linalg.diagonal(x, offset=nearest_offset(x.shape, offset))
 
 
 @diagonal.def_kernel("numpy")
 def diagonal_numpy(x: Any, /, *, offset: int = 0) -> Any:
     try:
-        return writable_view(x.diagonal(offset, -2, -1), x)
+        return writable_view(x.diagonal(nearest_offset(x.shape, offset), -2, -1), x)
     except REFUSED:
         return body_on_numpy(diagonal)(x, offset=offset)
 
