@@ -17,7 +17,8 @@ from dispatchkit import nn
 from dispatchkit.as_torch.calling.promotion import in_common_dtype
 from dispatchkit.as_torch.shared import in_floats, written_functions
 from dispatchkit.as_torch.table import ALONE, TRANSLATIONS, is_array
-from dispatchkit.backends.arrays import dtype_name
+from dispatchkit.backends.arrays import dtype_name, same_dtype
+from dispatchkit.backends.numpy import HALF, SINGLE
 from dispatchkit.declare.namespace import tensor_namespace as xp
 from dispatchkit.graph.recording import no_grad
 from dispatchkit.nn import functional
@@ -228,6 +229,8 @@ def _reducing(each):
 def local_response_norm(input, size, alpha=1e-4, beta=0.75, k=1.0):
     if not input.numel():
         return input
+    if same_dtype(input.dtype, HALF):  # which does not hold the squares
+        return xp.astype(local_response_norm(xp.astype(input, SINGLE), size, alpha, beta, k), HALF)
     squares = xp.pad(input * input, {1: (size // 2, (size - 1) // 2)})
     total = sum(squares[:, i : i + input.shape[1]] for i in range(size))
     return input / (total * (alpha / size) + k) ** beta

@@ -322,7 +322,11 @@ class NumpyNamespace:
 
     @staticmethod
     def std(x: Any, /, *, axis: Any = None, correction: float = 0.0, keepdims: bool = False) -> Any:
-        """Return the root of `var`."""
+        """Return the root of `var`, which half precision may not hold."""
+        if x.dtype is HALF:
+            return NumpyNamespace.std(x.astype(SINGLE), axis=axis, correction=correction, keepdims=keepdims).astype(
+                HALF
+            )
         return np.sqrt(NumpyNamespace.var(x, axis=axis, correction=correction, keepdims=keepdims))
 
     @staticmethod

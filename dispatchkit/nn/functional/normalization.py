@@ -9,6 +9,7 @@ from typing import Any, TypeAlias
 import numpy as np
 
 from dispatchkit.backends.arrays import same_dtype
+from dispatchkit.backends.numpy import HALF
 from dispatchkit.declare.samples import draw, sample
 from dispatchkit.nn.functional.normalization_numpy import layer_norm_flow
 from dispatchkit.nn.functional.rows import FAR, rows_of
@@ -18,8 +19,6 @@ from dispatchkit.protocol.kinds import kinds
 from dispatchkit.tensor import Tensor
 
 __all__ = ["batch_norm", "group_norm", "layer_norm", "normalize", "rms_norm", "standardize"]
-
-HALF = np.dtype(np.float16)
 
 
 @function(
@@ -61,6 +60,10 @@ def normalize(xp: Any, x: Tensor, /, p: float = 2.0, axis: int = 1, eps: float =
     """
     normal_axes(axis, len(shape_of(x)), normalize.__name__)
     x = floating(xp, x)
+    if same_dtype(x.dtype, HALF):  # which does not hold the powers
+        wide = xp.astype(x, xp.float32)
+        norms = xp.linalg.vector_norm(wide, axis=axis, keepdims=True, ord=p)
+        return xp.astype(wide / xp.maximum(norms, xp.asarray(eps, dtype=norms.dtype)), HALF)
     norms = xp.linalg.vector_norm(x, axis=axis, keepdims=True, ord=p)
     return x / xp.maximum(norms, xp.asarray(eps, dtype=norms.dtype))
 

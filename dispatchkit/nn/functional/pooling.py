@@ -10,8 +10,8 @@ from typing import Any
 
 import numpy as np
 
-from dispatchkit.backends.arrays import dtype_name, is_complex, is_inexact
-from dispatchkit.backends.numpy import numpy_namespace
+from dispatchkit.backends.arrays import dtype_name, is_complex, is_inexact, same_dtype
+from dispatchkit.backends.numpy import HALF, SINGLE, numpy_namespace
 from dispatchkit.declare.samples import draw, sample
 from dispatchkit.nn.functional.shared import AXES, KINDS, Pair, Single, Triple, expect, function, real_numbers, sizes
 from dispatchkit.nn.functional.windows import Grid, Windows, padded, summed_windows
@@ -316,6 +316,8 @@ def avg_pool3d(
 
 def _averages(xp: Any, op: Named, x: Any, windows: Grid, include: bool, divisor: int | None) -> Any:
     """Return the sum of each window, divided by what `_divisor` says."""
+    if same_dtype(x.dtype, HALF):  # which may not hold the sums
+        return xp.astype(_averages(xp, op, xp.astype(x, SINGLE), windows, include, divisor), HALF)
     total = padded(xp, x, windows)
     for axis, along in enumerate(windows, start=-len(windows)):
         total = reduce(operator.add, along.elements(total, axis))

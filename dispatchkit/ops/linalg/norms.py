@@ -7,8 +7,8 @@ from typing import Any, Literal, NamedTuple, TypeAlias
 
 import numpy as np
 
-from dispatchkit.backends.arrays import holds_complex
-from dispatchkit.backends.numpy import DOUBLE, total
+from dispatchkit.backends.arrays import holds_complex, same_dtype
+from dispatchkit.backends.numpy import DOUBLE, HALF, SINGLE, total
 from dispatchkit.declare.decorators import body_on_numpy, decomposition, linalg
 from dispatchkit.declare.samples import draw, sample
 from dispatchkit.declare.typing import Array, Namespace
@@ -80,6 +80,9 @@ def vector_norm(xp: Namespace, x: Array, /, *, axis: Axis = None, keepdims: bool
     if isinstance(order, str):
         raise TypeError(f"{vector_norm.__name__}: ord must be a number, found {ord!r}; see matrix_norm for names")
     x = floating(xp, x)
+    if same_dtype(x.dtype, HALF):  # which does not hold the powers
+        wide = xp.linalg.vector_norm(xp.astype(x, SINGLE), axis=axis, keepdims=keepdims, ord=ord)
+        return xp.astype(wide, HALF)
     if ord == 2 and not holds_complex(x):
         return root(xp, xp.sum(x * x, axis=axis, keepdims=keepdims))
     size = xp.abs(x)
@@ -211,6 +214,8 @@ def matrix_norm_numpy(x: Any, /, *, keepdims: bool = False, ord: Any = "fro") ->
     try:
         if ord == "fro" and x.dtype is DOUBLE:
             return np.sqrt(total(x * x, axis=(-2, -1), keepdims=keepdims))
+        if x.dtype is HALF:  # which does not hold the squares
+            return matrix_norm_numpy(x.astype(SINGLE), keepdims=keepdims, ord=ord).astype(HALF)
         if ord in ("fro", None) and x.size:
             return np.linalg.norm(x, ord, (-2, -1), keepdims)
     except REFUSED:
@@ -300,6 +305,8 @@ AXES = (type(None), int, tuple)
 def norm_numpy(x: Any, /, *, ord: Any = None, axis: Any = None, keepdims: bool = False) -> Any:
     """Leave out NumPy's own choice of an algorithm where all elements or one axis of real numbers are asked for."""
     try:
+        if x.dtype is HALF:  # which does not hold the powers
+            return norm_numpy(x.astype(SINGLE), ord=ord, axis=axis, keepdims=keepdims).astype(HALF)
         if ord is None and x.dtype.kind == "f":
             if axis is None and not keepdims and x.dtype is DOUBLE:
                 flat = x.ravel("K")

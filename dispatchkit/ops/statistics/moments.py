@@ -8,8 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from dispatchkit.backends.arrays import holds_complex, is_inexact
-from dispatchkit.backends.numpy import numpy_namespace
+from dispatchkit.backends.arrays import holds_complex, is_inexact, same_dtype
+from dispatchkit.backends.numpy import HALF, SINGLE, numpy_namespace
 from dispatchkit.declare.decorators import operation, reduction
 from dispatchkit.declare.samples import draw, sample
 from dispatchkit.declare.typing import Array, Namespace
@@ -91,6 +91,9 @@ def std(xp: Namespace, x: Array, /, *, axis: Axis = None, correction: float = 0.
     tensor(1.4142)
     """
     axes = normal_axes(axis, x.ndim, std.__name__)
+    if same_dtype(x.dtype, HALF):  # which may not hold the variance
+        wide = xp.std(xp.astype(x, SINGLE), axis=axes, correction=correction, keepdims=keepdims)
+        return xp.astype(wide, HALF)
     return root(xp, xp.var(x, axis=axes, correction=correction, keepdims=keepdims))
 
 
