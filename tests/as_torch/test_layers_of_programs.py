@@ -290,3 +290,15 @@ def test_decompositions_say_which_matrices_have_none() -> None:
     assert int(spelled.linalg.solve_ex(singular, spelled.ones(2))[1]) == 2
     with pytest.raises(np.linalg.LinAlgError, match=r"linalg.cholesky: the computation failed, info is \[0, 1, 2\]"):
         spelled.linalg.cholesky_ex(A, check_errors=True)
+
+
+def test_tangents_of_vectors_stay_as_they_are_where_a_norm_is_bounded() -> None:
+    weight, numbers = spelled.tensor([[3.0, 4.0], [0.1, 0.2]]), spelled.tensor([0, 1, 0])
+
+    def look_up(weight: Any) -> Any:
+        return spelled.nn.functional.embedding(numbers, weight.clone(), max_norm=1.0)
+
+    tangents = spelled.tensor([[1.0, 2.0], [3.0, 4.0]])
+    vectors, moved = spelled.func.jvp(look_up, (weight,), (tangents,))
+    np.testing.assert_allclose(vectors.numpy(), [[0.6, 0.8], [0.1, 0.2], [0.6, 0.8]], rtol=1e-6)
+    np.testing.assert_array_equal(moved.numpy(), tangents.numpy()[[0, 1, 0]])

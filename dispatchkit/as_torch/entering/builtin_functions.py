@@ -6,10 +6,10 @@ import functools
 from collections.abc import Callable
 from typing import Any
 
+from dispatchkit.as_torch.network_functions.grids import renormalize
 from dispatchkit.as_torch.shared import word_for
 from dispatchkit.as_torch.spelling import FUNCTIONS, HOME, Tensor, spell
 from dispatchkit.declare.namespace import tensor_namespace as xp
-from dispatchkit.graph.recording import no_grad
 from dispatchkit.nn import functional
 
 __all__ = ["OF_NETWORKS", "OF_THE_TOP"]
@@ -229,12 +229,7 @@ def embedding_renorm_(input: Any, indices: Any, max_norm: float, norm_type: floa
     indices : of the rows
     max_norm, norm_type : the bound, and of which norm
     """
-    with no_grad():
-        places = FUNCTIONS["unique"](indices)
-        rows = input[places]
-        norms = FUNCTIONS["linalg.vector_norm"](rows, norm_type, 1, True)
-        scales = FUNCTIONS["where"](norms > max_norm, max_norm / (norms + 1e-7), FUNCTIONS["ones_like"](norms))
-        input[places] = rows * scales
+    renormalize(input, indices, max_norm, norm_type)
     return input
 
 

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from dispatchkit import nn
+from dispatchkit.as_torch.network_functions.grids import renormalize
 from dispatchkit.as_torch.spelling import FUNCTIONS, HOME, Module, Tensor
 from dispatchkit.declare.namespace import tensor_namespace as xp
 from dispatchkit.graph.recording import no_grad
@@ -168,15 +169,6 @@ class EmbeddingBag(Module):
     def extra_repr(self) -> str:
         """Return the sizes, as PyTorch shows them."""
         return f"{self.num_embeddings}, {self.embedding_dim}, mode={self.mode!r}"
-
-
-def renormalize(weight: Any, numbers: Any, max_norm: float, norm_type: float) -> None:
-    """Scale those of the vectors that are looked up, in place, whose norm is above a bound."""
-    with no_grad():
-        rows = xp.unique_values(xp.reshape(numbers, (-1,)))
-        vectors = weight.detach()[rows]
-        norms = xp.linalg.vector_norm(vectors, ord=norm_type, axis=-1, keepdims=True)
-        weight[rows] = xp.where(norms > max_norm, vectors * (max_norm / (norms + 1e-7)), vectors)
 
 
 class Unflatten(Module):

@@ -6,6 +6,7 @@ import itertools
 import math
 import warnings
 from functools import partial
+from typing import Any
 
 import numpy as np
 
@@ -326,12 +327,15 @@ def _check_bags(input, weight, offsets, mode, scales, shares):
         raise NotImplementedError(f"per_sample_weights is only supported for mode='sum', found {mode!r}")
 
 
-def renormalize(weight, numbers, max_norm, norm_type=2.0):
+def renormalize(weight: Any, numbers: Any, max_norm: float, norm_type: float = 2.0) -> None:
+    """Scale those of the rows that are looked up, in place, whose norm is above a bound."""
     with no_grad():
         rows = xp.unique_values(xp.reshape(numbers, (-1,)))
         vectors = weight.detach()[rows]
         norms = xp.linalg.vector_norm(vectors, ord=norm_type, axis=-1, keepdims=True)
-        weight[rows] = xp.where(norms > max_norm, vectors * (max_norm / (norms + 1e-7)), vectors)
+        scaled = xp.where(norms > max_norm, vectors * (max_norm / (norms + 1e-7)), vectors)
+        # Tangents stay as they are, as in PyTorch.
+        weight[rows] = scaled + (weight[rows] - vectors)
 
 
 def _lp_pool(axes):
