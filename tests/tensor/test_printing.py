@@ -173,7 +173,8 @@ def test_a_tensor_without_axes_is_a_number_inside_a_text() -> None:
         return x
 
     dk.func.vmap(show)(dk.ones(2))
-    assert shown == ["Batched(level=1, tensor([1., 1.]))"]
+    assert shown[0].startswith("Batched(level=")
+    assert shown[0].endswith(", tensor([1., 1.]))")
 
 
 @pytest.mark.usefixtures("options")

@@ -20,7 +20,7 @@ NOT_PUBLIC = {
     "rows_by",  # which takes half of the time of an index for each element
     *("compiled_later", "fill_template"),  # by which a rule is one function, where calls are most of what it takes
     *("dense_form", "fit_weights", "scale_covariances", "between", "of", "elements_of"),
-    *("FieldRule", "rule_of", "container_items", "leaves", "map_leaves", "holds_instances", "dtype_meant"),
+    *("FieldRule", "rule_of", "container_items", "leaves", "map_leaves", "holds_instances", "dtype_meant", "are_parts"),
     *("holds_text", "numbers_of_axes"),
     *(
         "Format",
