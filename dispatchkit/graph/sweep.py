@@ -6,13 +6,12 @@ again. Nothing is recursive, so depth is bounded by memory alone.
 
 from __future__ import annotations
 
-import sys
 import threading
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from contextlib import nullcontext
 from contextvars import ContextVar
-from types import FrameType, MappingProxyType
-from typing import Any, TypeVar
+from types import MappingProxyType
+from typing import Any
 
 import numpy as np
 
@@ -24,7 +23,6 @@ from dispatchkit.graph.recording import is_grad_enabled, no_grad
 from dispatchkit.graph.storage import Storage, Vertex, VertexExtras, memory_of
 from dispatchkit.protocol.observers import live, notify_backward
 
-R = TypeVar("R")
 ndarray = np.ndarray
 
 
@@ -163,7 +161,29 @@ def _keys(tensor: Storage) -> set[int]:
 accumulating = threading.RLock()
 
 
-def sweep(  # noqa: C901  # the loop is written out: each call in it would cost a tenth of a pass
+class _Running(threading.local):
+    """The passes that run in a thread, the innermost last: for each the functions to call at its end."""
+
+    def __init__(self) -> None:
+        self.passes: list[list[Callable[[], object]]] = []
+
+
+_running = _Running()
+
+
+def call_at_the_end(callback: Callable[[], object]) -> None:
+    """Have a function called at the end of the pass that runs now, the inner one where passes are in one another.
+
+    Raises
+    ------
+    AutogradError : if no pass runs
+    """
+    if not _running.passes:
+        raise AutogradError("Final callbacks can only be installed during backward pass.")
+    _running.passes[-1].append(callback)
+
+
+def sweep(
     roots: Sequence[tuple[Vertex, Any]],
     wrap: Any,
     *,
@@ -192,9 +212,29 @@ def sweep(  # noqa: C901  # the loop is written out: each call in it would cost 
     AutogradError : if a part of the graph was freed before
     InplaceError : if a value that a rule reads was changed in place
     """
+    passes, callbacks = _running.passes, list[Callable[[], object]]()
+    passes.append(callbacks)
+    try:
+        gradients = _flow(roots, wrap, inputs, retain_graph, create_graph, accumulate)
+        for callback in callbacks:  # which may add others
+            callback()
+    finally:
+        passes.pop()
+    return gradients
+
+
+def _flow(  # noqa: C901  # the loop is written out: each call in it would cost a tenth of a pass
+    roots: Sequence[tuple[Vertex, Any]],
+    wrap: Any,
+    inputs: Sequence[Vertex] | None,
+    retain_graph: bool,
+    create_graph: bool,
+    accumulate: bool,
+) -> dict[Vertex, Any]:
+    """Let cotangents flow from the roots to the leaves, as `sweep` says."""
     wanted = None if inputs is None else set(inputs)
     pending, needed, grads, kept = _start(roots, wanted, accumulate)
-    gradients, at_the_end = dict[Vertex, Any](), list[Callable[[], object]]()  # the latter for `call_at_the_end`
+    gradients: dict[Vertex, Any] = {}
     outside = [g for _, g in roots]
     ownership: Ownership = PendingMemory(grads), outside, set()
     ready, sums = [vertex for vertex in grads if pending[vertex] == 0], set[Vertex]()
@@ -242,30 +282,7 @@ def sweep(  # noqa: C901  # the loop is written out: each call in it would cost 
                 ready.append(edge)
     if create_graph and gradients:
         separate(gradients, outside)
-    return _once_called(at_the_end, gradients)
-
-
-def _once_called(callbacks: Sequence[Callable[[], object]], result: R) -> R:
-    """Return a result once functions, which may add others to their list, were called."""
-    for callback in callbacks:
-        callback()
-    return result
-
-
-def call_at_the_end(callback: Callable[[], object]) -> None:
-    """Have a function called at the end of the pass that runs now, the inner one where passes are in one another.
-
-    Raises
-    ------
-    AutogradError : if no pass runs
-    """
-    # A pass keeps the list among its own names, so that passes without callbacks do nothing for them.
-    frame: FrameType | None = sys._getframe()
-    while frame is not None and frame.f_code is not sweep.__code__:
-        frame = frame.f_back
-    if frame is None:
-        raise AutogradError("Final callbacks can only be installed during backward pass.")
-    frame.f_locals["at_the_end"].append(callback)
+    return gradients
 
 
 def _ends_hooked(vertex: Vertex, kept: set[Vertex] | None) -> bool:

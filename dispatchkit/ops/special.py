@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from dispatchkit.backends.arrays import holds_complex, is_inexact, is_lazy
-from dispatchkit.backends.numpy import numpy_namespace
+from dispatchkit.backends.numpy import HALF, numpy_namespace
 from dispatchkit.declare.decorators import special
 from dispatchkit.declare.namespace import enter
 from dispatchkit.declare.samples import draw, sample
@@ -20,8 +20,6 @@ from dispatchkit.ops.elementwise.exponential import sigmoid
 from dispatchkit.ops.shared import Named, integer
 
 __all__ = ["digamma", "erf", "erfc", "erfinv", "expit", "gammaln", "logit", "ndtr", "polygamma", "xlogy"]
-
-HALF = np.dtype(np.float16)
 
 
 def compute(xp: Namespace, op: Named, *args: Any) -> Any:

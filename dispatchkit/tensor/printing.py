@@ -57,7 +57,7 @@ def set_printoptions(
     profile : sets the four options above that are not given: ``"default"`` to what they are at first, ``"short"`` to
         two digits and two elements at each end, ``"full"`` so that no tensor is summarised
     sci_mode : True to print floating-point numbers with exponents, False to print them without, None to print them
-        with exponents where they are very large or small, or differ much, as at first
+        with exponents where they are very large or small, or differ much, as at first. Each call sets it, as in PyTorch
 
     Raises
     ------

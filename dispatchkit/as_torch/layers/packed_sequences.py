@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -52,42 +52,38 @@ class PackedSequence(NamedTuple):
         """
         return self.to("cpu", *args, **kwargs)
 
-    def double(self) -> PackedSequence:
-        """Return the sequences in float64."""
-        return self.to("float64")
-
-    def float(self) -> PackedSequence:
-        """Return the sequences in float32."""
-        return self.to("float32")
-
-    def half(self) -> PackedSequence:
-        """Return the sequences in float16."""
-        return self.to("float16")
-
-    def long(self) -> PackedSequence:
-        """Return the sequences in int64."""
-        return self.to("int64")
-
-    def int(self) -> PackedSequence:
-        """Return the sequences in int32."""
-        return self.to("int32")
-
-    def short(self) -> PackedSequence:
-        """Return the sequences in int16."""
-        return self.to("int16")
-
-    def char(self) -> PackedSequence:
-        """Return the sequences in int8."""
-        return self.to("int8")
-
-    def byte(self) -> PackedSequence:
-        """Return the sequences in uint8."""
-        return self.to("uint8")
-
     @property
     def is_cuda(self) -> bool:
         """Whether the data is on a device of CUDA."""
         return False
+
+
+# Methods that give the sequences in a dtype.
+DTYPES = {
+    "double": "float64",
+    "float": "float32",
+    "half": "float16",
+    "long": "int64",
+    "int": "int32",
+    "short": "int16",
+    "char": "int8",
+    "byte": "uint8",
+}
+
+
+def _conversion(name: str, dtype: str) -> Callable[[PackedSequence], PackedSequence]:
+    """Return a method of packed sequences."""
+
+    def convert(self: PackedSequence) -> PackedSequence:
+        return self.to(dtype)
+
+    convert.__name__, convert.__qualname__ = name, f"PackedSequence.{name}"
+    convert.__doc__ = f"Return the sequences in {dtype}."
+    return convert
+
+
+for _name, _dtype in DTYPES.items():
+    setattr(PackedSequence, _name, _conversion(_name, _dtype))
 
 
 def pad_sequence(

@@ -8,9 +8,9 @@ from typing import Any
 import numpy as np
 
 from dispatchkit import ops
+from dispatchkit.backends.numpy import HALF
 from dispatchkit.types.units.unit import Rescaling
 
-HALF = np.dtype(np.float16)
 # By dtype: how large whole numbers are of which products are finite.
 LARGEST_FACTOR: dict[Any, float] = dict.fromkeys((np.dtype("f4"), np.dtype("c8")), 2.0**12)
 
