@@ -4,6 +4,8 @@ import gc
 import os
 import sys
 from collections.abc import Generator, Iterator
+from contextlib import contextmanager
+from typing import Any
 
 import pytest
 from hypothesis import HealthCheck, given, settings
@@ -50,6 +52,28 @@ def pytest_collection_finish() -> None:
     gc.freeze()
     gc.set_threshold(50_000, 20, 20)
     gc.enable()
+
+
+class FailingSubtests:
+    """Subtests that are reported where they fail or skip: a report of what passes takes longer than most of them."""
+
+    def __init__(self, reported: pytest.Subtests) -> None:
+        self.reported = reported
+
+    @contextmanager
+    def test(self, msg: str | None = None, **kwargs: Any) -> Iterator[None]:
+        """Run the block, and report it under this message where it raises; the test goes on."""
+        try:
+            yield
+        except (Exception, pytest.fail.Exception, pytest.skip.Exception, pytest.xfail.Exception):
+            with self.reported.test(msg, **kwargs):
+                raise
+
+
+@pytest.fixture
+def subtests(subtests: pytest.Subtests) -> FailingSubtests:
+    """Replace pytest's fixture."""
+    return FailingSubtests(subtests)
 
 
 @pytest.fixture(autouse=True)

@@ -39,10 +39,13 @@ def written(*args: Any, **kwargs: Any) -> Advised:
     raise AssertionError
 
 
+LENGTH = 12 if LONG else 5
+
+
 @cache
 def advice_for_advised() -> Advice:
     """Return what to write for `Advised`, made once: the first suggestions of it are those of a shorter list."""
-    return coverage_of(Advised).advice(12)
+    return coverage_of(Advised).advice(LENGTH)
 
 
 def kept(rows: Iterable[Row]) -> set[str]:
@@ -115,7 +118,7 @@ def test_a_type_that_has_everything_needs_nothing() -> None:
 
 def test_skeletons_compile_and_register() -> None:
     suggestions = advice_for_advised()
-    assert len(suggestions) == 12
+    assert len(suggestions) == LENGTH
     with dk.local_registrations():
         for suggestion in suggestions:
             exec(suggestion.stub, {"dk": dk, "Advised": Advised})  # noqa: S102  # made here

@@ -11,6 +11,7 @@ import dispatchkit as dk
 from dispatchkit.testing import TypeConformance, Wrapper
 from dispatchkit.types import LazyTensor, LoraTensor, MetadataTensor, QuantizedTensor, ScalarTensor, SparseTensor, lazy
 from tests.declared import LIBRARY, library_for
+from tests.turns import LONG
 
 
 class TestWrapper(TypeConformance):
@@ -61,6 +62,7 @@ class TestLoraTensor(TypeConformance):
 
 class TestSparseTensor(TypeConformance):
     operations = library_for(SparseTensor, 0)
+    depth = 2 if LONG else 1
 
     def samples(self) -> list[Any]:
         made = SparseTensor.coo([2.0, 3.0, -1.0], [0, 1, 1], [1, 0, 2], shape=(2, 3))

@@ -14,6 +14,7 @@ import dispatchkit as dk
 from dispatchkit.declare.compiled import template
 from dispatchkit.declare.derivative import Derivative
 from tests.declared import OPERATIONS
+from tests.turns import LONG
 
 THREADS = 8
 
@@ -77,7 +78,7 @@ INDICES: list[Any] = [0, slice(None), None, ..., (0,), [0], True, np.asarray([1]
 @pytest.mark.usefixtures("eager_switches")
 def test_threads_that_meet_a_type_together_select_from_it() -> None:
     expected = [np.asarray([1.0, 2.0])[getattr(index, "array", index)].tolist() for index in INDICES]
-    for _ in range(60):
+    for _ in range(60 if LONG else 15):
         x: Any = subclass()([1.0, 2.0])
         for index, values in zip(INDICES, expected, strict=True):
             results = together(*[lambda x=x, index=index: x[index].tolist()] * THREADS)
