@@ -383,6 +383,15 @@ def test_large_whole_numbers_are_assigned_exactly() -> None:
         x[0] = QuantityTensor(2**60, "m")
 
 
+@pytest.mark.parametrize("assign", [lambda x, y: x.__setitem__(slice(None), y), lambda x, y: np.negative(-y, out=x)])
+def test_narrow_numbers_are_converted_among_the_wider_ones_that_they_become(assign: Any) -> None:
+    x = QuantityTensor(np.zeros(2), "mm")
+    assign(x, QuantityTensor(np.asarray([100, 0.25], "float16"), "km"))  # 1e8 mm is no number of float16
+    assert x.magnitude.tolist() == [1e8, 2.5e5]
+    assign(x, QuantityTensor(np.asarray([1.1, 3], "float32"), "mile"))
+    assert x.magnitude.tolist() == [float(np.float32(1.1)) * 1609344, 3 * 1609344]
+
+
 def test_whole_degrees_are_assigned_across_scales() -> None:
     x = QuantityTensor([1, 2], "degC")
     x[0] = QuantityTensor(68, "degF")

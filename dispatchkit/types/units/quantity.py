@@ -556,8 +556,11 @@ def _assignable(name: str, value: QuantityTensor, target: Unit, dtype: Any, step
     ------
     UnitError : if whole numbers are to hold a fraction, or what is beyond their range
     """
-    number = _by_step(value, step)
     kind = np.dtype(dtype).kind
+    if step is not None and kind in "fc" and np.can_cast(value.dtype, dtype):
+        # Converted among the numbers that it becomes: the narrower ones may not hold it in the other unit.
+        return _by_step(ops.astype(value, dtype), step)
+    number = _by_step(value, step)
     if step is None and (target is ONE or np.can_cast(number.dtype, dtype)):  # plain numbers as in plain arrays
         return number
     if kind not in "biu" or number.dtype.kind == "c":
