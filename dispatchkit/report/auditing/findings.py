@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+from collections import deque
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import permutations, product
@@ -228,7 +229,7 @@ def losses(decisions: Iterable[Decision], names: Names) -> Iterator[Finding]:
 
 
 NONE = type(None)
-# Combinations of types that are tried for a rule and an operation; where more would have to be, nothing is said.
+# Calls that are tried for a rule; where more would have to be, nothing is said.
 TRIED = 10_000
 BLOCKERS = 3  # that are named
 
@@ -303,11 +304,10 @@ class Reach:
             text = f"it names {len(rule.types)} types, and no operation of {rule.target!r} takes so many arrays"
             return self._finding(rule, operations, text)
         obstacles = _Obstacles()
-        for operation in fitting:
-            for count, call_types in enumerate(self._calls(rule, operation)):
-                obstacles.tried = True
-                if count == TRIED or self._reaches(rule, operation, call_types, obstacles):
-                    return None
+        for count, (operation, call_types) in enumerate(self._calls_in_turn(rule, fitting)):
+            obstacles.tried = True
+            if count == TRIED or self._reaches(rule, operation, call_types, obstacles):
+                return None
         return self._verdict(rule, operations, obstacles)
 
     def _verdict(self, rule: Rule, operations: list[Overridable], obstacles: _Obstacles) -> Finding | None:
@@ -370,6 +370,19 @@ class Reach:
                 if blocker is None and not matches and not refused:
                     blocker = entry
         return False
+
+    def _calls_in_turn(self, rule: Rule, operations: list[Overridable]) -> Iterator[tuple[Overridable, dict[str, Any]]]:
+        """Yield operations with the types of calls that a rule fits, the first call of each before the second of any.
+
+        A rule for a kind may be asked by few of its operations, and by these whatever the types of the others are.
+        """
+        waiting = deque((operation, self._calls(rule, operation)) for operation in operations)
+        while waiting:
+            operation, calls = waiting.popleft()
+            call_types = next(calls, None)
+            if call_types is not None:
+                waiting.append((operation, calls))
+                yield operation, call_types
 
     def _calls(self, rule: Rule, operation: Overridable) -> Iterator[dict[str, Any]]:
         """Yield the types of the arrays of calls that a rule fits, by parameter."""
