@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
+
+import numpy as np
 
 from dispatchkit.backends.arrays import holds_complex
 from dispatchkit.declare.decorators import operation
@@ -47,8 +50,23 @@ def softmax(xp: Namespace, x: Array, /, *, axis: Axis = -1) -> Array:
     tensor([0.0000, 0.0000, 0.5000, 0.5000])
     """
     x, axis = _numbers_and_axes(xp, softmax.__name__, x, axis)
-    e = xp.exp(x - xp.max(x, axis=axis, keepdims=True))
-    return e / xp.sum(e, axis=axis, keepdims=True)
+    d = x - xp.max(x, axis=axis, keepdims=True)
+    e = _written_into(d, xp.exp, d)
+    return _written_into(e, xp.divide, e, xp.sum(e, axis=axis, keepdims=True))
+
+
+def _written_into(x: Any, function: Callable[..., Any], *args: Any) -> Any:
+    """Return what a function of elements gives; of NumPy's arrays in the memory of one that is not read again.
+
+    Parameters
+    ----------
+    x : array that has the shape of the result, which nobody else has
+    function : of the namespace that computes
+    args : its arguments
+    """
+    if type(x) is np.ndarray:
+        return function(*args, out=x)
+    return function(*args)
 
 
 def _axes_of(y: Any, axis: Axis) -> Axis:
@@ -61,7 +79,9 @@ def _axes_of(y: Any, axis: Axis) -> Axis:
 @softmax.def_jvp
 def softmax_jvp(xp, t, y, axis):
     """Return the product with the derivative of softmax, a symmetric matrix."""
-    return y * (t - xp.sum(t * y, axis=_axes_of(y, axis), keepdims=True))
+    products = t * y
+    centred = _written_into(products, xp.subtract, t, xp.sum(products, axis=_axes_of(y, axis), keepdims=True))
+    return _written_into(centred, xp.multiply, y, centred)
 
 
 @softmax.def_vjp
@@ -112,12 +132,14 @@ def log_softmax(xp: Namespace, x: Array, /, *, axis: Axis = -1) -> Array:
     """
     x, axis = _numbers_and_axes(xp, log_softmax.__name__, x, axis)
     d = x - xp.max(x, axis=axis, keepdims=True)
-    return d - xp.log(xp.sum(xp.exp(d), axis=axis, keepdims=True))
+    return _written_into(d, xp.subtract, d, xp.log(xp.sum(xp.exp(d), axis=axis, keepdims=True)))
 
 
 @log_softmax.def_vjp
 def log_softmax_vjp(xp, g, y, axis):
-    return g - xp.exp(y) * xp.sum(g, axis=_axes_of(y, axis), keepdims=True)
+    e = xp.exp(y)
+    shares = _written_into(e, xp.multiply, e, xp.sum(g, axis=_axes_of(y, axis), keepdims=True))
+    return _written_into(shares, xp.subtract, g, shares)
 
 
 @log_softmax.def_jvp
