@@ -46,8 +46,7 @@ def batch_norm_flow(x: Any, weight: Any, bias: Any, eps: Any) -> Any:
     """
     if not _fits(x, weight, bias, eps) or x.size <= x.shape[1] or len(x) > MOST_IMAGES:
         return NotImplemented
-    sets = Sets(len(x), x.shape[1], 1, x.size // (len(x) * x.shape[1]), shared=True)
-    answer = sets.flow(x, weight, bias, eps)
+    answer = Sets.of_channels(x).flow(x, weight, bias, eps)
     if answer is NotImplemented:
         return answer
     y, pull = answer
@@ -57,6 +56,27 @@ def batch_norm_flow(x: Any, weight: Any, bias: Any, eps: Any) -> Any:
         return of_x, None, None, of_weight, of_bias
 
     return y, pull_all
+
+
+@np.errstate(over="ignore", invalid="ignore")
+def moments_of_channels(x: Any) -> Any:
+    """Return means and unbiased variances of the channels of all images; NotImplemented for arrays of other kinds.
+
+    Parameters
+    ----------
+    x : array of shape (N, C, ...)
+    """
+    if not _fits(x, None, None, 0.0) or x.size <= x.shape[1] or len(x) > MOST_IMAGES:
+        return NotImplemented
+    sets = Sets.of_channels(x)
+    elements = sets.elements(x)
+    moments = sets.moments(elements, np.empty(elements.shape, x.dtype))
+    if moments is None:
+        return NotImplemented
+    _, mean, variance, moved = moments
+    count = x.size // x.shape[1]
+    variance *= count / (count - 1)
+    return (mean + moved).reshape(-1), variance.reshape(-1)
 
 
 def _fits(x: Any, weight: Any, bias: Any, eps: Any) -> bool:
@@ -90,6 +110,15 @@ class Sets(NamedTuple):
     length: int
     shared: bool
 
+    @classmethod
+    def of_channels(cls, x: Any) -> Sets:
+        """Return the sets that the channels of all images of an array are."""
+        return cls(len(x), x.shape[1], 1, x.size // (len(x) * x.shape[1]), shared=True)
+
+    def elements(self, x: Any) -> Any:
+        """Return an array as images, groups, channels of each and their elements."""
+        return x.reshape(self.images, self.groups, self.each, self.length)
+
     @np.errstate(over="ignore", invalid="ignore")
     def flow(self, x: Any, weight: Any, bias: Any, eps: float) -> Any:
         """Return standardized sets, their channels scaled and moved, and what takes cotangents back.
@@ -99,20 +128,12 @@ class Sets(NamedTuple):
         x : array of shape (N, C, ...)
         weight, bias : arrays of shape (C,), or None
         """
-        elements = x.reshape(self.images, self.groups, self.each, self.length)
+        elements = self.elements(x)
         y = np.empty(elements.shape, x.dtype)
-        mean, square = self._moments(elements, y)
-        variance = square - mean * mean
-        # NaN where a square is infinite, which a variance of finite numbers may be, too.
-        room = variance - square * LEAST
-        least = room.item(room.argmin())
-        if not isfinite(least):
+        moments = self.moments(elements, y)
+        if moments is None:
             return NotImplemented
-        if least < 0:
-            # Numbers far from 0, whose variance is no difference of sums, give the same as their distances.
-            elements = elements - mean[..., None]
-            mean, square = self._moments(elements, y)
-            variance = np.maximum(square - mean * mean, 0)
+        elements, mean, variance, _ = moments
         variance += eps
         factor = np.reciprocal(np.sqrt(variance, out=variance), out=variance)
         scale = factor
@@ -160,9 +181,32 @@ class Sets(NamedTuple):
             part += g[block] * self._columns(scale, block)
         return of_x, of_weight, of_bias
 
-    def _moments(self, x: Any, scratch: Any) -> tuple[Any, Any]:
-        """Return the means of sets and of their squares; `scratch`, of the shape of the elements, is written to."""
-        return self._of_sets(self._of_channels(x)), self._of_sets(self._products(x, x, scratch))
+    def moments(self, x: Any, scratch: Any) -> tuple[Any, Any, Any, Any] | None:
+        """Return elements, the means and variances of their sets, and what was subtracted from the elements before.
+
+        That is the mean of each set where numbers are far from 0, whose variance is no difference of sums. None for
+        numbers whose variance is infinite or none.
+
+        Parameters
+        ----------
+        x : elements
+        scratch : array of their shape, which is written to
+        """
+        mean, square = self._of_sets(self._of_channels(x)), self._of_sets(self._products(x, x, scratch))
+        variance = square - mean * mean
+        # NaN where a square is infinite, which a variance of finite numbers may be, too.
+        room = variance - square * LEAST
+        least = room.item(room.argmin())
+        if not isfinite(least):
+            return None
+        if least >= 0:
+            return x, mean, variance, 0
+        distances = x - mean[..., None]
+        rest, square = (
+            self._of_sets(self._of_channels(distances)),
+            self._of_sets(self._products(distances, distances, scratch)),
+        )
+        return distances, rest, np.maximum(square - rest * rest, 0), mean
 
     def _products(self, x1: Any, x2: Any, scratch: Any) -> Any:
         """Return the means of products of each channel; `scratch`, of the shape of the arrays, is written to."""

@@ -18,6 +18,7 @@ BLOCK = 1 << 15
 SMALL = 1 << 11
 
 
+@np.errstate(over="ignore", invalid="ignore")
 def layer_norm_flow(x: Any, normalized_shape: Any, weight: Any, bias: Any, eps: float) -> Any:
     """Return standardized rows and what takes cotangents back; NotImplemented for calls that the body is for.
 
@@ -100,9 +101,8 @@ def _are_far(mean: Any, variance: Any) -> bool:
     largest = float(distance[distance.argmax()])
     if largest * largest <= FAR * float(variance[variance.argmin()]):
         return False
-    with np.errstate(over="ignore", invalid="ignore"):
-        room = FAR * variance
-        room -= mean * mean
+    room = FAR * variance
+    room -= mean * mean
     return not room[room.argmin()] >= 0
 
 
