@@ -158,6 +158,9 @@ def lengths_of(normalized_shape: Any) -> Any:
 def _cotangents(g: Any, rows: Any, means: Any, factors: Any, share: Any, scale: Any) -> tuple[Any, Any, Any]:
     """Return the cotangents of rows, of their weights and of what is added to them.
 
+    With z the standardized elements and h the cotangent times the weight, that of a row is
+    ``factor * (h - mean(h) - z * mean(h * z))``.
+
     Parameters
     ----------
     g : cotangent of the result, of the shape of the rows
@@ -169,29 +172,33 @@ def _cotangents(g: Any, rows: Any, means: Any, factors: Any, share: Any, scale: 
     if scale is not None:
         shares = share * scale
     count, far = rows.shape[1], _are_far(means, np.reciprocal(factors * factors))
-    of_rows, of_scale, of_offset = np.empty(rows.shape, rows.dtype), *np.zeros((2, count), rows.dtype)
-    scratch = np.empty((2, min(len(rows), max(BLOCK // count, 1)), count), rows.dtype)
-    for block in steps(len(rows), BLOCK // count):
-        of_part, part = of_rows[block], g[block]
-        normal, products = scratch[:, : len(part)]
-        ones, factor = np.ones(len(part), rows.dtype), factors[block][:, None]
-        np.subtract(rows[block], means[block][:, None], out=normal)
-        if far:
-            normal -= normal.dot(share)[:, None]
-        normal *= factor
-        np.multiply(part, normal, out=products)
-        of_scale += np.dot(ones, products)
-        of_offset += np.dot(ones, part)
-        # The means of the cotangents, and of their products with standardized elements.
-        normal *= np.dot(products, shares)[:, None]
-        normal += np.dot(part, shares)[:, None]
+    of_rows, of_parameters = np.empty(rows.shape, rows.dtype), np.zeros((2, count), rows.dtype)
+    scratch = np.empty((min(len(rows), max(BLOCK // count, 1)), count), rows.dtype)
+    for block in _blocks(*rows.shape):
+        part, elements, mean, factor, of_part = g[block], rows[block], means[block], factors[block], of_rows[block]
+        if far:  # else the products below are too large for the precision of what is left of them
+            elements = elements - mean[:, None]
+            mean = elements.dot(share)
+        np.multiply(part, elements, out=of_part)
+        # The products with z are those with the elements, less the mean times those with 1.
+        by_row = np.ones((2, len(part)), rows.dtype)
+        np.multiply(mean, -factor, out=by_row[0])
+        of_parameters += by_row.dot(part)
+        of_parameters[0] += factor.dot(of_part)
+        offset, slope = part.dot(shares), of_part.dot(shares)
+        slope -= mean * offset
+        slope *= factor
+        slope *= factor
+        offset -= mean * slope
+        subtracted = np.multiply(elements, slope[:, None], out=scratch[: len(part)])
+        subtracted += offset[:, None]
         if scale is None:
-            np.subtract(part, normal, out=of_part)
+            np.subtract(part, subtracted, out=of_part)
         else:
             np.multiply(part, scale, out=of_part)
-            of_part -= normal
-        of_part *= factor
-    return of_rows, of_scale, of_offset
+            of_part -= subtracted
+        of_part *= factor[:, None]
+    return of_rows, of_parameters[0], of_parameters[1]
 
 
 def rms_norm_flow(x: Any, normalized_shape: Any, weight: Any, eps: float | None) -> Any:

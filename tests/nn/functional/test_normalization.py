@@ -237,16 +237,19 @@ def test_rows_are_standardized_in_blocks_as_the_formula_says(
 
 @pytest.mark.parametrize(("dtype", "tolerance"), [("float32", 1e-5), ("float64", 1e-13)])
 @pytest.mark.parametrize("count", [0, 1, 2])
+@pytest.mark.parametrize("moved", [1, 50])
 def test_layers_are_standardized_in_blocks_as_the_formula_says(
-    count: int, dtype: str, tolerance: float, monkeypatch: pytest.MonkeyPatch
+    count: int, moved: int, dtype: str, tolerance: float, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(normalization_numpy, "BLOCK", 24)
-    arrays = [x.astype(dtype) for x in (drawn(5, 3, 2, 4) + 1, drawn(2, 4, seed=1), drawn(2, 4, seed=2))[: count + 1]]
+    arrays = [
+        x.astype(dtype) for x in (drawn(5, 3, 2, 4) + moved, drawn(2, 4, seed=1), drawn(2, 4, seed=2))[: count + 1]
+    ]
     y, found = gradients(lambda x, *p: F.layer_norm(x, (2, 4), *p), arrays)
     wanted, others = gradients(lambda x, *p: F.standardize(x, *p, axis=(2, 3)), arrays)
     for one, other in zip([y, *found], [wanted, *others], strict=True):
         assert one.dtype == dtype
-        npt.assert_allclose(one, other, rtol=0, atol=tolerance * max(1.0, float(np.abs(other).max())))
+        npt.assert_allclose(one, other, rtol=0, atol=tolerance * max(1.0, float(np.abs(other).max())) * moved)
 
 
 @pytest.mark.parametrize(("dtype", "tolerance"), [("float32", 1e-5), ("float64", 1e-13)])
