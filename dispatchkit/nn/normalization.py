@@ -7,13 +7,16 @@ from math import prod
 from typing import Any, ClassVar
 
 from dispatchkit.declare.namespace import tensor_namespace
+from dispatchkit.declare.wrapping import wrap_array
 from dispatchkit.graph.recording import no_grad
 from dispatchkit.marks import override
+from dispatchkit.nn.functional.channels_numpy import moments_of_channels
 from dispatchkit.nn.functional.normalization import batch_norm, group_norm, layer_norm, rms_norm
 from dispatchkit.nn.linear import register_zeros
 from dispatchkit.nn.module import Module
 from dispatchkit.ops.shared import integer
 from dispatchkit.protocol.frames import caller_frame, warn_at
+from dispatchkit.protocol.observers import live
 from dispatchkit.tensor import Tensor
 
 
@@ -30,6 +33,17 @@ class Affine(Module):
                 parameter = self._parameters.get(name)
                 if parameter is not None:
                     parameter.fill_(value)
+
+
+def _moments(x: Any) -> tuple[Any, Any]:
+    """Return means and unbiased variances of the channels of a batch, which no operation gives together."""
+    if type(x) is Tensor and not live:
+        moments = moments_of_channels(x.array)
+        if moments is not NotImplemented:
+            mean, var = moments
+            return wrap_array(Tensor, mean), wrap_array(Tensor, var)
+    axes = (0, *range(2, len(x.shape)))
+    return tensor_namespace.mean(x, axis=axes), tensor_namespace.var(x, axis=axes, correction=1)
 
 
 class BatchNorm(Affine):
@@ -145,15 +159,12 @@ class BatchNorm(Affine):
 
     def _track(self, x: Any) -> None:
         """Take a batch into the running statistics."""
-        axes = (0, *range(2, len(x.shape)))
         count = self.num_batches_tracked + 1
         if self.momentum is None:
             share = 1.0 / count.item()
         else:
             share = self.momentum
-        mean = tensor_namespace.mean(x, axis=axes)
-        var = tensor_namespace.var(x, axis=axes, correction=1)
-        self._average(mean, var, share)
+        self._average(*_moments(x), share)
         self.num_batches_tracked.copy_(count)
 
     def _average(self, mean: Any, var: Any, share: float) -> None:

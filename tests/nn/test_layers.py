@@ -13,6 +13,7 @@ import pytest
 import dispatchkit as dk
 from dispatchkit import nn
 from dispatchkit.errors import TransformError
+from dispatchkit.nn.functional import channels_numpy
 from tests.nn.functional.support import drawn
 
 # Of either library: how a layer is made, the shape it takes.
@@ -275,6 +276,30 @@ def test_an_embedding_starts_normal_with_zeros_for_the_padding() -> None:
     layer(dk.asarray([3, 4])).sum().backward()
     assert layer.weight.grad[3].tolist() == [0.0] * 50
     assert layer.weight.grad[4].tolist() == [1.0] * 50
+
+
+@pytest.mark.parametrize(("dtype", "tolerance"), [("float16", 1e-3), ("float32", 1e-6), ("float64", 1e-14)])
+@pytest.mark.parametrize("shape", [(6, 3), (4, 3, 5), (2, 3, 4, 50)])
+@pytest.mark.parametrize("moved", [0.0, 60.0])
+@pytest.mark.parametrize("block", [1, channels_numpy.BLOCK])
+def test_running_statistics_of_a_batch_are_its_mean_and_variance(
+    block: int, moved: float, shape: tuple[int, ...], dtype: str, tolerance: float, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(channels_numpy, "BLOCK", block)
+    layer = {2: dk.nn.BatchNorm1d, 3: dk.nn.BatchNorm1d, 4: dk.nn.BatchNorm2d}[len(shape)](3, momentum=1.0)
+    x = (drawn(*shape) + moved).astype(dtype)
+    layer(dk.asarray(x))
+    axes, precise = (0, *range(2, len(shape))), x.astype("float64")
+    np.testing.assert_allclose(layer.running_mean.numpy(), precise.mean(axes), rtol=0, atol=tolerance * (1 + moved))
+    np.testing.assert_allclose(layer.running_var.numpy(), precise.var(axes, ddof=1), rtol=tolerance * 10)
+
+
+def test_running_statistics_of_infinite_numbers_are_none() -> None:
+    layer = dk.nn.BatchNorm1d(2, momentum=1.0)
+    with np.errstate(all="ignore"):
+        layer(dk.asarray([[1.0, np.inf], [2.0, 3.0]]))
+    np.testing.assert_array_equal(layer.running_mean.numpy(), [1.5, np.inf])
+    np.testing.assert_array_equal(layer.running_var.numpy(), [0.5, np.nan])
 
 
 def test_running_statistics_without_pytorch() -> None:

@@ -5,9 +5,11 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+import numpy.testing as npt
 import pytest
 
 import dispatchkit as dk
+from dispatchkit.ops.reductions import softmaxes
 
 A = np.random.default_rng(0).normal(size=(2, 3, 4))
 
@@ -55,3 +57,42 @@ def test_no_elements_along_the_axis() -> None:
     assert dk.softmax(dk.zeros((0, 2))).shape == (0, 2)
     with pytest.raises(ValueError, match="zero-size array"):
         dk.softmax(dk.zeros((2, 0)))
+
+
+# Rows that are summed by products, and arrays that are not: of long rows, of other memory, along other axes.
+LAYOUTS: dict[str, tuple[Any, int]] = {
+    "rows": (lambda x: x, -1),
+    "rows by their number": (lambda x: x, 1),
+    "rows that lie apart": (lambda x: x[:, ::2], -1),
+    "columns": (lambda x: x, 0),
+    "rows of a transpose": (lambda x: x.T, -1),
+    "matrices": (lambda x: x.reshape(2, 3, 40), -1),
+}
+
+
+@pytest.mark.parametrize(("dtype", "tolerance"), [("float32", 1e-6), ("float64", 1e-14)])
+@pytest.mark.parametrize("name", LAYOUTS)
+@pytest.mark.parametrize("longest", [1, 1 << 12])
+def test_shares_and_their_gradients_are_those_of_their_definition_and_leave_the_argument(
+    longest: int, name: str, dtype: str, tolerance: float, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(softmaxes, "LONGEST", longest)
+    layout, axis = LAYOUTS[name]
+    rng = np.random.default_rng(0)
+    x = layout(rng.normal(0.0, 5.0, (6, 40)).astype(dtype))
+    g = rng.normal(size=x.shape).astype(dtype)
+    precise = np.exp(x.astype(np.longdouble) - x.max(axis=axis, keepdims=True))
+    shares = precise / precise.sum(axis=axis, keepdims=True)
+    wanted = {
+        dk.softmax: (shares, shares * (g - (g * shares).sum(axis=axis, keepdims=True))),
+        dk.log_softmax: (np.log(shares), g - shares * g.sum(axis=axis, keepdims=True)),
+    }
+    for function, (value, gradient) in wanted.items():
+        leaf, before = dk.Tensor(x, requires_grad=True), x.copy()
+        y = function(leaf, axis=axis)
+        y.backward(dk.asarray(g))
+        assert leaf.grad is not None
+        assert y.dtype == leaf.grad.dtype == dtype
+        npt.assert_allclose(y.detach().numpy(), value.astype(float), rtol=tolerance * 20, atol=tolerance)
+        npt.assert_allclose(leaf.grad.numpy(), gradient.astype(float), rtol=0, atol=tolerance * 20)
+        npt.assert_array_equal(x, before)

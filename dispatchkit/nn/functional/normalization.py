@@ -11,7 +11,8 @@ import numpy as np
 from dispatchkit.backends.arrays import same_dtype
 from dispatchkit.backends.numpy import HALF
 from dispatchkit.declare.samples import draw, sample
-from dispatchkit.nn.functional.normalization_numpy import layer_norm_flow
+from dispatchkit.nn.functional.channels_numpy import batch_norm_flow, group_norm_flow
+from dispatchkit.nn.functional.normalization_numpy import layer_norm_flow, rms_norm_flow
 from dispatchkit.nn.functional.rows import FAR, rows_of
 from dispatchkit.nn.functional.shared import broadcasts, called, expect, function, real_numbers, result_of
 from dispatchkit.ops.shared import Axis, Named, floating, integer, normal_axes, shape_of
@@ -332,6 +333,15 @@ def rms_norm(
     return y * weight
 
 
+def rms_norm_numpy_flow(x, /, normalized_shape, weight=None, eps=None):
+    return rms_norm_flow(x, normalized_shape, weight, eps)
+
+
+@rms_norm.def_kernel("numpy", flow=rms_norm_numpy_flow, reads=("x", "weight"))
+def rms_norm_numpy(x, /, normalized_shape, weight=None, eps=None):
+    return result_of(rms_norm_flow(x, normalized_shape, weight, eps))
+
+
 def _check_parameters(op: Named, arrays: dict[str, Any], shape: tuple[int, ...]) -> None:
     """Raise if an array is complex, or one but the first has another shape."""
     for name, value in arrays.items():
@@ -425,6 +435,21 @@ def batch_norm(
     return x * xp.reshape(factor, per_channel) + xp.reshape(offset, per_channel)
 
 
+def batch_norm_numpy_flow(
+    x, /, running_mean=None, running_var=None, weight=None, bias=None, *, training=False, eps=1e-5
+):
+    if not training:
+        return NotImplemented
+    return batch_norm_flow(x, weight, bias, eps)
+
+
+@batch_norm.def_kernel("numpy", flow=batch_norm_numpy_flow, reads=("x", "weight"))
+def batch_norm_numpy(x, /, running_mean=None, running_var=None, weight=None, bias=None, *, training=False, eps=1e-5):
+    if not training:
+        return NotImplemented
+    return result_of(batch_norm_flow(x, weight, bias, eps))
+
+
 @function(
     kind=kinds.normalization,
     samples=lambda: [
@@ -481,3 +506,12 @@ def group_norm(
     weight, bias = (None if p is None else xp.reshape(p, (groups, each, 1)) for p in (weight, bias))
     grouped = xp.reshape(x, (shape[0], groups, each, prod(shape[2:])))
     return xp.reshape(called(xp, standardize, grouped, weight, bias, axis=(2, 3), eps=eps), shape)
+
+
+def group_norm_numpy_flow(x, /, num_groups, weight=None, bias=None, eps=1e-5):
+    return group_norm_flow(x, num_groups, weight, bias, eps)
+
+
+@group_norm.def_kernel("numpy", flow=group_norm_numpy_flow, reads=("x", "weight"))
+def group_norm_numpy(x, /, num_groups, weight=None, bias=None, eps=1e-5):
+    return result_of(group_norm_flow(x, num_groups, weight, bias, eps))

@@ -1,9 +1,11 @@
-"""`layer_norm` of NumPy arrays, a block of rows at a time, of which the backward pass is given means and factors."""
+"""`layer_norm` and `rms_norm` of NumPy arrays, a block of rows at a time, whose backward passes are given factors."""
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from functools import lru_cache
 from math import isfinite, prod
+from types import NoneType
 from typing import Any
 
 import numpy as np
@@ -30,7 +32,7 @@ def layer_norm_flow(x: Any, normalized_shape: Any, weight: Any, bias: Any, eps: 
     if rows is None or type(eps) not in (int, float):
         return NotImplemented
     size, count = rows.shape
-    share, least, scale, offset = _equal_shares(count, x.dtype), _number(eps, x.dtype), _row(weight), _row(bias)
+    share, least, scale, offset = equal_shares(count, x.dtype), _number(eps, x.dtype), _row(weight), _row(bias)
     y, means, factors = np.empty(x.shape, x.dtype), np.empty(size, x.dtype), np.empty(size, x.dtype)
     rows_of_y = y.reshape(rows.shape)
     if size * count <= BLOCK:
@@ -111,7 +113,7 @@ def _number(value: float, dtype: Any) -> Any:
 
 
 @lru_cache(maxsize=64)
-def _equal_shares(count: int, dtype: Any) -> Any:
+def equal_shares(count: int, dtype: Any) -> Any:
     """Return what gives the mean of so many numbers, as a product; it is not to be changed."""
     return np.full(count, 1 / count, dtype)
 
@@ -156,6 +158,9 @@ def lengths_of(normalized_shape: Any) -> Any:
 def _cotangents(g: Any, rows: Any, means: Any, factors: Any, share: Any, scale: Any) -> tuple[Any, Any, Any]:
     """Return the cotangents of rows, of their weights and of what is added to them.
 
+    With z the standardized elements and h the cotangent times the weight, that of a row is
+    ``factor * (h - mean(h) - z * mean(h * z))``.
+
     Parameters
     ----------
     g : cotangent of the result, of the shape of the rows
@@ -167,26 +172,104 @@ def _cotangents(g: Any, rows: Any, means: Any, factors: Any, share: Any, scale: 
     if scale is not None:
         shares = share * scale
     count, far = rows.shape[1], _are_far(means, np.reciprocal(factors * factors))
-    of_rows, of_scale, of_offset = np.empty(rows.shape, rows.dtype), *np.zeros((2, count), rows.dtype)
-    scratch = np.empty((2, min(len(rows), max(BLOCK // count, 1)), count), rows.dtype)
-    for block in steps(len(rows), BLOCK // count):
-        of_part, part = of_rows[block], g[block]
-        normal, products = scratch[:, : len(part)]
-        ones, factor = np.ones(len(part), rows.dtype), factors[block][:, None]
-        np.subtract(rows[block], means[block][:, None], out=normal)
-        if far:
-            normal -= normal.dot(share)[:, None]
-        normal *= factor
-        np.multiply(part, normal, out=products)
-        of_scale += np.dot(ones, products)
-        of_offset += np.dot(ones, part)
-        # The means of the cotangents, and of their products with standardized elements.
-        normal *= np.dot(products, shares)[:, None]
-        normal += np.dot(part, shares)[:, None]
+    of_rows, of_parameters = np.empty(rows.shape, rows.dtype), np.zeros((2, count), rows.dtype)
+    scratch = np.empty((min(len(rows), max(BLOCK // count, 1)), count), rows.dtype)
+    for block in _blocks(*rows.shape):
+        part, elements, mean, factor, of_part = g[block], rows[block], means[block], factors[block], of_rows[block]
+        if far:  # else the products below are too large for the precision of what is left of them
+            elements = elements - mean[:, None]
+            mean = elements.dot(share)
+        np.multiply(part, elements, out=of_part)
+        # The products with z are those with the elements, less the mean times those with 1.
+        by_row = np.ones((2, len(part)), rows.dtype)
+        np.multiply(mean, -factor, out=by_row[0])
+        of_parameters += by_row.dot(part)
+        of_parameters[0] += factor.dot(of_part)
+        offset, slope = part.dot(shares), of_part.dot(shares)
+        slope -= mean * offset
+        slope *= factor
+        slope *= factor
+        offset -= mean * slope
+        subtracted = np.multiply(elements, slope[:, None], out=scratch[: len(part)])
+        subtracted += offset[:, None]
         if scale is None:
-            np.subtract(part, normal, out=of_part)
+            np.subtract(part, subtracted, out=of_part)
         else:
             np.multiply(part, scale, out=of_part)
-            of_part -= normal
-        of_part *= factor
-    return of_rows, of_scale, of_offset
+            of_part -= subtracted
+        of_part *= factor[:, None]
+    return of_rows, of_parameters[0], of_parameters[1]
+
+
+def rms_norm_flow(x: Any, normalized_shape: Any, weight: Any, eps: float | None) -> Any:
+    """Return rows divided by their root mean squares and what takes cotangents back; NotImplemented as above.
+
+    Parameters
+    ----------
+    x, normalized_shape, weight, eps : as `rms_norm` takes them
+    """
+    rows = rows_at_end(x, normalized_shape, weight, None)
+    if rows is None or type(eps) not in (int, float, NoneType):
+        return NotImplemented
+    least = eps
+    if eps is None:
+        least = np.finfo(x.dtype).eps
+    size, count = rows.shape
+    share, scale = equal_shares(count, x.dtype), _row(weight)
+    y, factors = np.empty(rows.shape, x.dtype), np.empty(size, x.dtype)
+    for block in _blocks(size, count):
+        part, factor = y[block], factors[block]
+        np.multiply(rows[block], rows[block], out=part).dot(share, out=factor)
+        if not isfinite(factor[factor.argmax()]):
+            return NotImplemented
+        factor += least
+        np.reciprocal(np.sqrt(factor, out=factor), out=factor)
+        np.multiply(rows[block], factor[:, None], out=part)
+        if scale is not None:
+            part *= scale
+
+    def pull(g: Any, wanted: Any) -> Any:
+        of_x, of_scale = _cotangents_of_lengths(g[0].reshape(rows.shape), rows, factors, share, scale)
+        return of_x.reshape(x.shape), of_scale.reshape(lengths_of(normalized_shape))
+
+    return y.reshape(x.shape), pull
+
+
+def _blocks(size: int, count: int) -> Iterable[slice]:
+    """Return as many rows at a time as stay in the cache, of so many rows of so many numbers."""
+    if size * count <= BLOCK:
+        return (slice(None),)
+    return steps(size, BLOCK // count)
+
+
+def _cotangents_of_lengths(g: Any, rows: Any, factors: Any, share: Any, scale: Any) -> tuple[Any, Any]:
+    """Return the cotangents of rows that were divided by their lengths, and of their weights.
+
+    With z the divided elements and h the cotangent times the weight, that of a row is
+    ``factor * (h - z * mean(h * z))``.
+
+    Parameters
+    ----------
+    g : cotangent of the result, of the shape of the rows
+    rows, factors : what was multiplied by which numbers
+    share : one divided by the length of a row, for each element of one
+    scale : the weights, None for none
+    """
+    shares = share
+    if scale is not None:
+        shares = share * scale
+    of_rows, of_scale = np.empty(rows.shape, rows.dtype), np.zeros(rows.shape[1], rows.dtype)
+    for block in _blocks(*rows.shape):
+        part, factor, of_part = g[block], factors[block], of_rows[block]
+        products = np.multiply(part, rows[block], out=of_part)
+        of_scale += factor.dot(products)
+        slope = products.dot(shares)
+        slope *= factor
+        slope *= factor
+        np.multiply(rows[block], -slope[:, None], out=of_part)
+        if scale is None:
+            of_part += part
+        else:
+            of_part += part * scale
+        of_part *= factor[:, None]
+    return of_rows, of_scale

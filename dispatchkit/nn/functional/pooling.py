@@ -136,8 +136,8 @@ def _largest(xp: Any, op: Named, x: Any, windows: Grid) -> Any:
     """Return the largest element of each window."""
     real_numbers(op, "x", x)
     x = padded(xp, x, windows, _least(xp, x.dtype))
-    for axis, along in enumerate(windows, start=-len(windows)):
-        first, *others = along.elements(x, axis)
+    for along in windows.elements:
+        first, *others = [x[element] for element in along]
         # A new array also where windows have one element.
         x = reduce(xp.maximum, others or [first], first)
     return x
@@ -319,8 +319,8 @@ def _averages(xp: Any, op: Named, x: Any, windows: Grid, include: bool, divisor:
     if same_dtype(x.dtype, HALF):  # which may not hold the sums
         return xp.astype(_averages(xp, op, xp.astype(x, SINGLE), windows, include, divisor), HALF)
     total = padded(xp, x, windows)
-    for axis, along in enumerate(windows, start=-len(windows)):
-        total = reduce(operator.add, along.elements(total, axis))
+    for along in windows.elements:
+        total = reduce(operator.add, [total[element] for element in along])
     return total / _divisor(xp, op, x, windows, include, divisor)
 
 
@@ -331,6 +331,8 @@ def _divisor(xp: Any, op: Named, x: Any, windows: Grid, include: bool, divisor: 
         if not count:
             raise ValueError(f"{op.__name__}: divisor_override must not be zero")
         return count
+    if not windows.grows:
+        return windows.size
     counts: Any = [_counts(along, include=include) for along in windows]
     if all(len({*along}) == 1 for along in counts):
         return prod(along[0] for along in counts)

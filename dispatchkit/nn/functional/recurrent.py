@@ -11,7 +11,7 @@ from dispatchkit.declare.samples import draw, sample
 from dispatchkit.nn.functional.affine import linear
 from dispatchkit.nn.functional.rows import DTYPES
 from dispatchkit.nn.functional.shared import called, expect, function, real_numbers, result_of
-from dispatchkit.ops.elementwise.exponential import sigmoid
+from dispatchkit.ops.elementwise.exponential import sigmoid, to_reciprocals
 from dispatchkit.ops.manipulation.splitting import chunk
 from dispatchkit.ops.shared import Named, shape_of
 from dispatchkit.tensor import Tensor
@@ -202,14 +202,6 @@ def _outputs(x: Any, n: int) -> tuple[Any, Any]:
     return y, y.reshape(-1, x.shape[-2], n)
 
 
-def _to_logistic(x: Any) -> None:
-    """Replace elements by their logistic function."""
-    np.negative(x, out=x)
-    np.exp(x, out=x)
-    x += 1
-    np.reciprocal(x, out=x)
-
-
 def _before(h: Any, outputs: Any) -> Any:
     if len(outputs) == 1:
         return h[None]
@@ -285,7 +277,7 @@ def _lstm_steps(shares: Any, weight: Any, h: Any, c: Any, outputs: Any) -> tuple
         if t:
             gates += np.dot(h, transposed)
         new = np.tanh(gates[:, 2 * n : 3 * n])
-        _to_logistic(gates)
+        to_reciprocals(np.negative(gates, out=gates))
         gates[:, 2 * n : 3 * n] = new
         kept = np.multiply(gates[:, n : 2 * n], c, out=memory[t])
         new *= gates[:, :n]
@@ -447,7 +439,7 @@ def _gru_steps(shares: Any, weight: Any, h: Any, bias: Any, kept: Any, outputs: 
             of_output += bias
         both, new = gates[:, : 2 * n], gates[:, 2 * n :]
         both += of_output[:, : 2 * n]
-        _to_logistic(both)
+        to_reciprocals(np.negative(both, out=both))
         new += gates[:, :n] * of_output[:, 2 * n :]
         np.tanh(new, out=new)
         y = np.subtract(h, new, out=outputs[t])

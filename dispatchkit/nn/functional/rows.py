@@ -216,8 +216,9 @@ class Rows(NamedTuple):
 
 
 def steps(count: int, step: int) -> Iterator[slice]:
-    """Yield slices of as many rows, of so many in all."""
-    return (slice(start, start + step) for start in range(0, count, max(step, 1)))
+    """Yield slices of as many rows, at least one, of so many in all."""
+    step = max(step, 1)
+    return (slice(start, start + step) for start in range(0, count, step))
 
 
 def _scale(x: Any, numbers: Any, both: Any, scratch: Any, out: Any) -> Any:

@@ -174,7 +174,14 @@ def _silu(xp: Any, x: Any) -> Any:
     return x * called(xp, sigmoid, x)
 
 
-@silu.def_kernel("numpy")
+def silu_numpy_flow(x, /):
+    if not smooth_numpy.is_single(x) or x.size < FEWEST or not computes_alone("numpy"):  # of few the rule takes as long
+        return NotImplemented
+    y, s = smooth_numpy.silu_and_sigmoid(x)
+    return y, lambda g, wanted: (smooth_numpy.silu_slope(g[0], x, s),)
+
+
+@silu.def_kernel("numpy", flow=silu_numpy_flow, reads=("x",))
 def silu_numpy(x, /):
     if not smooth_numpy.is_single(x):
         return _silu(numpy_namespace, x)

@@ -270,18 +270,36 @@ def silu(x: Any) -> Any:
     return _in_blocks(compute, x)
 
 
-def silu_slope(g: Any, x: Any) -> Any:
-    """Return `g` times the derivative of `silu`."""
+def silu_and_sigmoid(x: Any) -> list[Any]:
+    """Return `silu`, and the logistic function that its derivative is made of."""
+
+    def compute(x: Any, y: Any, s: Any, *_: Any) -> None:
+        np.negative(x, out=s)
+        np.exp(s, out=s)
+        s += ONE
+        np.divide(x, s, out=y)
+        np.reciprocal(s, out=s)
+
+    return _results_in_blocks(compute, 2, x)
+
+
+def silu_slope(g: Any, x: Any, sigmoid: Any = None) -> Any:
+    """Return `g` times the derivative of `silu`, of which the logistic function may be known."""
 
     def compute(g: Any, x: Any, y: Any, s: Any, _: Any) -> None:
         np.negative(x, out=s)
         np.exp(s, out=s)
         s += ONE
         np.reciprocal(s, out=s)
+        compute_by_sigmoid(g, x, s, y)
+
+    def compute_by_sigmoid(g: Any, x: Any, s: Any, y: Any, *_: Any) -> None:
         np.subtract(ONE, s, out=y)
         y *= x
         y += ONE
         y *= s
         y *= g
 
-    return _in_blocks(compute, g, x)
+    if sigmoid is None:
+        return _in_blocks(compute, g, x)
+    return _in_blocks(compute_by_sigmoid, g, x, sigmoid)

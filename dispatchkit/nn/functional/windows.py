@@ -86,11 +86,6 @@ class Windows:
         """Return for each element of a window where that of every window lies on the longer axis."""
         return [self.element(i) for i in range(self.kernel)]
 
-    def elements(self, x: Any, axis: int) -> list[Any]:
-        """Return for each element of a window the part of an array that has it, along an axis counted from the end."""
-        behind = (slice(None),) * (-1 - axis)
-        return [x[..., element, *behind] for element in self.each_element()]
-
 
 class Grid(tuple[Windows, ...]):  # noqa: SLOT001  # it keeps what follows of the windows
     """The windows along several axes, the last ones of an array.
@@ -119,6 +114,15 @@ class Grid(tuple[Windows, ...]):  # noqa: SLOT001  # it keeps what follows of th
         if all(along.reversible for along in self):
             return Grid(along.reversed() for along in self)
         return None
+
+    @cached_property
+    def elements(self) -> list[list[Any]]:
+        """For each axis, and each element of a window along it, the index that selects it in every window."""
+        axes = []
+        for axis, along in enumerate(self):
+            behind = (slice(None),) * (len(self) - 1 - axis)
+            axes.append([(Ellipsis, element, *behind) for element in along.each_element()])
+        return axes
 
     @cached_property
     def places(self) -> list[Any]:

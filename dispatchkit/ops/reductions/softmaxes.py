@@ -2,15 +2,22 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from functools import lru_cache
 from typing import Any
 
+import numpy as np
+
 from dispatchkit.backends.arrays import holds_complex
+from dispatchkit.backends.numpy import DOUBLE, SINGLE
 from dispatchkit.declare.decorators import operation
 from dispatchkit.declare.samples import draw, sample
 from dispatchkit.declare.typing import Array, Namespace
 from dispatchkit.ops.shared import Axis, floating, normal_axes
 from dispatchkit.protocol.kinds import kinds
 
+# Elements of a row up to which a product sums them as precisely as NumPy.
+LONGEST = 1 << 12
 SAMPLES = [
     sample(draw(3)),
     sample(draw(2, 3), axis=0),
@@ -47,8 +54,47 @@ def softmax(xp: Namespace, x: Array, /, *, axis: Axis = -1) -> Array:
     tensor([0.0000, 0.0000, 0.5000, 0.5000])
     """
     x, axis = _numbers_and_axes(xp, softmax.__name__, x, axis)
-    e = xp.exp(x - xp.max(x, axis=axis, keepdims=True))
-    return e / xp.sum(e, axis=axis, keepdims=True)
+    d = x - xp.max(x, axis=axis, keepdims=True)
+    e = _written_into(d, xp.exp, d)
+    return _written_into(e, xp.divide, e, _sums(xp, e, axis))
+
+
+def _written_into(x: Any, function: Callable[..., Any], *args: Any) -> Any:
+    """Return what a function of elements gives; of NumPy's arrays in the memory of one that is not read again.
+
+    Parameters
+    ----------
+    x : array that has the shape of the result, which nobody else has
+    function : of the namespace that computes
+    args : its arguments
+    """
+    if type(x) is np.ndarray:
+        return function(*args, out=x)
+    return function(*args)
+
+
+def _sums(xp: Namespace, x: Any, axis: Axis) -> Any:
+    """Return sums along axes, which stay; those of NumPy's rows as a product, which takes a quarter of the time."""
+    if type(x) is np.ndarray and _are_rows(x, axis):
+        return x.dot(_ones(x.shape[-1], x.dtype))[..., None]
+    return xp.sum(x, axis=axis, keepdims=True)
+
+
+def _are_rows(x: Any, axis: Axis) -> bool:
+    """Return whether an axis is that of rows which a product sums as precisely as NumPy's function."""
+    return (
+        type(axis) is int
+        and x.ndim - 1 in (axis, axis + x.ndim)
+        and 0 < x.shape[-1] <= LONGEST
+        and x.dtype in (SINGLE, DOUBLE)
+        and x.flags.c_contiguous
+    )
+
+
+@lru_cache(maxsize=64)
+def _ones(count: int, dtype: Any) -> Any:
+    """Return ones, which are not to be changed."""
+    return np.ones(count, dtype)
 
 
 def _axes_of(y: Any, axis: Axis) -> Axis:
@@ -61,7 +107,9 @@ def _axes_of(y: Any, axis: Axis) -> Axis:
 @softmax.def_jvp
 def softmax_jvp(xp, t, y, axis):
     """Return the product with the derivative of softmax, a symmetric matrix."""
-    return y * (t - xp.sum(t * y, axis=_axes_of(y, axis), keepdims=True))
+    products = t * y
+    centred = _written_into(products, xp.subtract, t, _sums(xp, products, _axes_of(y, axis)))
+    return _written_into(centred, xp.multiply, y, centred)
 
 
 @softmax.def_vjp
@@ -112,14 +160,16 @@ def log_softmax(xp: Namespace, x: Array, /, *, axis: Axis = -1) -> Array:
     """
     x, axis = _numbers_and_axes(xp, log_softmax.__name__, x, axis)
     d = x - xp.max(x, axis=axis, keepdims=True)
-    return d - xp.log(xp.sum(xp.exp(d), axis=axis, keepdims=True))
+    return _written_into(d, xp.subtract, d, xp.log(_sums(xp, xp.exp(d), axis)))
 
 
 @log_softmax.def_vjp
 def log_softmax_vjp(xp, g, y, axis):
-    return g - xp.exp(y) * xp.sum(g, axis=_axes_of(y, axis), keepdims=True)
+    e = xp.exp(y)
+    shares = e * _sums(xp, g, _axes_of(y, axis))
+    return _written_into(shares, xp.subtract, g, shares)
 
 
 @log_softmax.def_jvp
 def log_softmax_jvp(xp, t, y, axis):
-    return t - xp.sum(xp.exp(y) * t, axis=_axes_of(y, axis), keepdims=True)
+    return t - _sums(xp, xp.exp(y) * t, _axes_of(y, axis))

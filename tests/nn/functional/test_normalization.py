@@ -12,7 +12,7 @@ import pytest
 
 import dispatchkit as dk
 from dispatchkit.nn import functional as F  # noqa: N812  # as everybody calls it
-from dispatchkit.nn.functional import normalization, normalization_numpy, rows
+from dispatchkit.nn.functional import channels_numpy, normalization, normalization_numpy, rows
 from dispatchkit.nn.functional.rows import Rows
 from tests.nn.functional.support import agree_with_torch, drawn, gradients, torch_functional
 
@@ -237,16 +237,120 @@ def test_rows_are_standardized_in_blocks_as_the_formula_says(
 
 @pytest.mark.parametrize(("dtype", "tolerance"), [("float32", 1e-5), ("float64", 1e-13)])
 @pytest.mark.parametrize("count", [0, 1, 2])
+@pytest.mark.parametrize("moved", [1, 50])
 def test_layers_are_standardized_in_blocks_as_the_formula_says(
-    count: int, dtype: str, tolerance: float, monkeypatch: pytest.MonkeyPatch
+    count: int, moved: int, dtype: str, tolerance: float, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(normalization_numpy, "BLOCK", 24)
-    arrays = [x.astype(dtype) for x in (drawn(5, 3, 2, 4) + 1, drawn(2, 4, seed=1), drawn(2, 4, seed=2))[: count + 1]]
+    arrays = [
+        x.astype(dtype) for x in (drawn(5, 3, 2, 4) + moved, drawn(2, 4, seed=1), drawn(2, 4, seed=2))[: count + 1]
+    ]
     y, found = gradients(lambda x, *p: F.layer_norm(x, (2, 4), *p), arrays)
     wanted, others = gradients(lambda x, *p: F.standardize(x, *p, axis=(2, 3)), arrays)
     for one, other in zip([y, *found], [wanted, *others], strict=True):
         assert one.dtype == dtype
+        npt.assert_allclose(one, other, rtol=0, atol=tolerance * max(1.0, float(np.abs(other).max())) * moved)
+
+
+@pytest.mark.parametrize(("dtype", "tolerance"), [("float32", 1e-5), ("float64", 1e-13)])
+@pytest.mark.parametrize("eps", [None, 0.1])
+@pytest.mark.parametrize("weighted", [False, True])
+@pytest.mark.parametrize("block", [1, 24, normalization_numpy.BLOCK])
+def test_rows_are_divided_by_their_root_mean_squares_in_blocks_as_the_formula_says(
+    block: int, weighted: bool, eps: float | None, dtype: str, tolerance: float, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(normalization_numpy, "BLOCK", block)
+    arrays = [x.astype(dtype) for x in (drawn(5, 3, 2, 4), drawn(2, 4, seed=1))[: 1 + weighted]]
+    added = np.finfo(dtype).eps if eps is None else eps
+
+    def by_formula(x: Any, weight: Any = 1.0) -> Any:
+        return x / dk.sqrt(dk.mean(x * x, axis=(2, 3), keepdims=True) + added) * weight
+
+    y, of_arrays = gradients(lambda x, weight=None: F.rms_norm(x, (2, 4), weight, eps), arrays)
+    wanted, others = gradients(by_formula, arrays)
+    for one, other in zip([y, *of_arrays], [wanted, *others], strict=True):
+        assert one.dtype == dtype
         npt.assert_allclose(one, other, rtol=0, atol=tolerance * max(1.0, float(np.abs(other).max())))
+
+
+def test_rows_without_a_finite_mean_square_are_divided_as_the_formula_says_aloud() -> None:
+    x = drawn(2, 4).astype("float32")
+    x[1, 2] = 3e38
+    with np.errstate(all="ignore"):
+        y = F.rms_norm(dk.asarray(x), 4).numpy()
+    npt.assert_array_equal(y[1], 0)
+    assert np.isfinite(y).all()
+    with pytest.raises(FloatingPointError), np.errstate(all="raise"):
+        F.rms_norm(dk.asarray(x), 4)
+
+
+def test_a_row_longer_than_a_block_is_standardized() -> None:
+    x = drawn(2, normalization_numpy.BLOCK + 1) + 1
+    y, (of_x,) = gradients(lambda x: F.layer_norm(x, x.shape[1]), [x])
+    wanted, (other,) = gradients(lambda x: F.standardize(x, axis=1), [x])
+    npt.assert_allclose(y, wanted, rtol=0, atol=1e-12)
+    npt.assert_allclose(of_x, other, rtol=0, atol=1e-12)
+
+
+# How many groups a batch of a shape is standardized in; None for the channels of all of its images.
+AS_SETS: dict[str, tuple[tuple[int, ...], int | None]] = {
+    "channels": ((3, 4, 2, 5), None),
+    "channels of vectors": ((5, 4), None),
+    "channels of one image": ((1, 4, 6), None),
+    "groups": ((3, 4, 2, 5), 2),
+    "groups of vectors": ((3, 6), 2),
+    "groups of one channel": ((3, 4, 5), 4),
+}
+
+
+@pytest.mark.parametrize(("dtype", "tolerance"), [("float32", 1e-5), ("float64", 1e-13)])
+@pytest.mark.parametrize("parameters", ["", "w", "b", "wb"])
+@pytest.mark.parametrize("name", AS_SETS)
+@pytest.mark.parametrize("block", [1, 24, channels_numpy.BLOCK])
+@pytest.mark.parametrize("moved", [0, 50])
+def test_channels_and_groups_are_standardized_as_the_formula_says(
+    name: str, parameters: str, moved: int, block: int, dtype: str, tolerance: float, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(channels_numpy, "BLOCK", block)
+    shape, groups = AS_SETS[name]
+    arrays = [(drawn(*shape) + moved).astype(dtype)]
+    arrays += [drawn(shape[1], seed=seed).astype(dtype) for seed, _ in enumerate(parameters, start=1)]
+
+    def normalized(x: Any, *affine: Any) -> Any:
+        by_name = dict(zip(parameters, affine, strict=True))
+        if groups is None:
+            return F.batch_norm(x, None, None, by_name.get("w"), by_name.get("b"), training=True)
+        return F.group_norm(x, groups, by_name.get("w"), by_name.get("b"))
+
+    def by_formula(x: Any, *affine: Any) -> Any:
+        by_name = dict(zip(parameters, (dk.reshape(p, (-1, *[1] * (len(shape) - 2))) for p in affine), strict=True))
+        if groups is None:
+            y = F.standardize(x, axis=(0, *range(2, len(shape))))
+        else:
+            y = dk.reshape(F.standardize(dk.reshape(x, (shape[0], groups, -1)), axis=2), shape)
+        return y * by_name.get("w", 1.0) + by_name.get("b", 0.0)
+
+    y, found = gradients(normalized, arrays)
+    wanted, others = gradients(by_formula, arrays)
+    for one, other in zip([y, *found], [wanted, *others], strict=True):
+        assert one.dtype == dtype
+        scale = max(1.0, float(np.abs(other).max())) * (1 + moved)
+        npt.assert_allclose(one, other, rtol=0, atol=tolerance * scale)
+
+
+@pytest.mark.parametrize("number", [np.nan, np.inf, -np.inf, 3e38])
+def test_channels_without_a_finite_variance_are_standardized_as_the_formula_says_aloud(number: float) -> None:
+    x = drawn(2, 4, 5).astype("float32")
+    x[1, 2, 3] = number
+    with np.errstate(all="ignore"):
+        y = F.batch_norm(dk.asarray(x), training=True).numpy()
+        wanted = F.standardize(dk.asarray(x), axis=(0, 2)).numpy()
+    npt.assert_allclose(y, wanted, rtol=1e-5, atol=1e-5)
+    dk.nn.set_engine("numpy")
+    if not np.isnan(number):
+        with pytest.raises(FloatingPointError), np.errstate(all="raise"):
+            F.batch_norm(dk.asarray(x), training=True)
+    assert np.isfinite(y[:, [0, 1, 3]]).all()
 
 
 @pytest.mark.parametrize("dtype", ["float32", "float64"])

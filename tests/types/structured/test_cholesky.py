@@ -83,3 +83,10 @@ def test_what_is_not_hermitian_or_not_banded_is_left_to_the_dense_matrix() -> No
     for x in (BandedTensor([[0.0, 1.0], [3.0, 3.0], [2.0, 0.0]], lower=1, upper=1), ToeplitzTensor([3.0, 1.0])):
         with dk.densify(on="error"), pytest.raises(dk.DensifyError):
             dk.linalg.cholesky(x)
+
+
+@pytest.mark.parametrize("number", [np.inf, np.nan])
+def test_diagonals_that_are_alike_but_not_finite_are_left_to_the_dense_matrix(number: float) -> None:
+    x = BandedTensor([[0.0, number], [3.0, 3.0], [number, 0.0]], lower=1, upper=1)
+    with dk.densify(on="error"), pytest.raises(dk.DensifyError):
+        dk.linalg.cholesky(x)
