@@ -52,7 +52,7 @@ class StateMethods(Members[M]):
     """How the state of a module is saved and loaded.
 
     A class may write `get_extra_state` and `set_extra_state`, and set ``_version``, which the saved dictionary keeps in
-    its ``_metadata`` for hooks that load older ones.
+    its ``_metadata`` for `_load_from_state_dict` and hooks that load older ones.
     """
 
     _version: int = 1
@@ -137,6 +137,42 @@ class StateMethods(Members[M]):
         """Restore what `get_extra_state` gave; override the two together."""
         raise NotImplementedError(f"{type(self).__name__} has no set_extra_state")
 
+    def _load_from_state_dict(
+        self,
+        state_dict: Any,
+        prefix: str,
+        local_metadata: Mapping[str, Any],
+        strict: bool,
+        missing_keys: list[str],
+        unexpected_keys: list[str],
+        error_msgs: list[str],
+    ) -> None:
+        """Take the values of this module alone from a dictionary; subclasses whose older states differ override it.
+
+        Parameters
+        ----------
+        state_dict : the dictionary, a copy, which may be changed before this is called
+        prefix : of the names of this module
+        local_metadata : what was saved of the module, such as the ``version`` of its class; {} where nothing was
+        strict : whether names that are missing or unexpected are noted
+        missing_keys, unexpected_keys, error_msgs : to be added to
+
+        Notes
+        -----
+        In `load_state_dict` nothing is changed before all was compared; otherwise the values are copied at once.
+        """
+        loading = getattr(state_dict, "loading", None)
+        if loading is not None:
+            loading.take(self, prefix, state_dict)
+            return
+        alone = _Loading({}, assign=False)
+        alone.take(self, prefix, OrderedDict(state_dict))
+        if strict:
+            missing_keys += alone.keys.missing_keys
+            unexpected_keys += alone.keys.unexpected_keys
+        error_msgs += alone.messages
+        alone.finish(self)
+
     def load_state_dict(self, state_dict: Mapping[str, Any], strict: bool = True, assign: bool = False) -> Any:
         """Copy saved values into the parameters and buffers of this module and those below.
 
@@ -172,9 +208,9 @@ class StateMethods(Members[M]):
         """
         if not isinstance(state_dict, Mapping):
             raise TypeError(f"load_state_dict: expected a dictionary, found a {type(state_dict).__name__}")
-        loading = _Loading(state_dict, assign)
-        loading.compare(self, "")
-        keys = loading.keys()
+        loading = _Loading(getattr(state_dict, "_metadata", {}), assign)
+        loading.compare(self, "", state_dict)
+        keys = loading.keys
         missing, unexpected = keys
         if not strict:
             missing, unexpected = [], []
@@ -225,63 +261,94 @@ class StateMethods(Members[M]):
         return self._register_hook("after loading", hook)
 
 
+class _State(OrderedDict[str, Any]):
+    """What a dictionary that is being loaded has for a module and those below.
+
+    Attributes
+    ----------
+    loading : what takes the values from it
+    """
+
+    loading: _Loading
+
+
 class _Loading:
     """One use of `load_state_dict`: all is compared before anything is changed.
 
     Parameters
     ----------
-    state : dictionary to load
-    assign : whether its tensors are to be put in place
+    metadata : what was saved beside the dictionary of each module, by the module's place
+    assign : whether the tensors of the dictionary are to be put in place
 
     Attributes
     ----------
+    keys : the names that are on one side only
     messages : one for each value that does not fit
     changed_values : a message for each one whose numbers do not fit into the dtype
     """
 
-    def __init__(self, state: Mapping[str, Any], assign: bool) -> None:
-        self.state = OrderedDict(state)
-        self.metadata = getattr(state, "_metadata", {})
+    def __init__(self, metadata: Mapping[str, Any], assign: bool) -> None:
+        self.metadata = metadata
         self.assign = assign
+        self.keys = IncompatibleKeys([], [])
         self.messages: list[str] = []
         self.changed_values: list[str] = []
-        self._expected: set[str] = set()
-        self._missing: list[str] = []
-        self._unexpected: list[str] = []
         self._copies: list[tuple[Any, Any]] = []
         self._extras: list[tuple[StateMethods[Any], Any]] = []
 
-    def compare(self, module: Any, prefix: str) -> None:
-        """Look for the state of a module and those below."""
-        metadata = self.metadata.get(prefix[:-1], {})
+    def compare(self, module: Any, prefix: str, state: Mapping[str, Any]) -> None:
+        """Look for the state of a module and those below in a dictionary, of which each gets a copy of its part."""
+        part = _State((key, value) for key, value in state.items() if key.startswith(prefix))
+        part.loading = self
+        arguments = (part, prefix, self.metadata.get(prefix[:-1], {}), True, *self.keys, self.messages)
         for hook in module._hooks_of("before loading"):
-            hook(module, self.state, prefix, metadata, True, self._missing, self._unexpected, self.messages)
-        self._convert(module, prefix)
-        for name, tensor in module._own_state():
-            key = prefix + name
-            if self._has(key) and not module._stays_when_loaded(tensor, self.state[key]):
-                try:
-                    value = _fit(key, tensor, self.state[key], self.assign)
-                except (TypeError, ValueError) as error:
-                    self.messages.append(str(error))
-                    continue
-                self._copies.append((tensor, value))
-                if not self.assign and _changes(value, tensor.dtype):
-                    self.changed_values.append(
-                        f'numbers of "{key}", {value.dtype} in the checkpoint, do not fit into the {tensor.dtype} of '
-                        "the current model; convert the model before, or load with assign=True to keep the saved dtypes"
-                    )
-        if type(module).set_extra_state is not StateMethods.set_extra_state and self._has(prefix + EXTRA):
-            self._extras.append((module, self.state[prefix + EXTRA]))
+            hook(module, *arguments)
+        module._load_from_state_dict(*arguments)
         for name, child in module._modules.items():
             if child is not None:
-                self.compare(child, f"{prefix}{name}.")
+                self.compare(child, f"{prefix}{name}.", part)
 
-    def _convert(self, module: Any, prefix: str) -> None:
+    def take(self, module: Any, prefix: str, state: Any) -> None:
+        """Look for the state of a module alone in a dictionary, where dense arrays for types become their parts."""
+        self._convert(module, prefix, state)
+        names = set()
+        for name, tensor in module._own_state():
+            key = prefix + name
+            names.add(key)
+            if key not in state:
+                self.keys.missing_keys.append(key)
+            elif not module._stays_when_loaded(tensor, state[key]):
+                self._take_tensor(key, tensor, state[key])
+        if type(module).set_extra_state is not StateMethods.set_extra_state:
+            names.add(key := prefix + EXTRA)
+            if key in state:
+                self._extras.append((module, state[key]))
+            else:
+                self.keys.missing_keys.append(key)
+        for key in state:
+            of_child = key[len(prefix) :].partition(".")[0] in module._modules
+            if key.startswith(prefix) and key not in names and not of_child:
+                self.keys.unexpected_keys.append(key)
+
+    def _take_tensor(self, key: str, tensor: Any, value: Any) -> None:
+        """Note that a value is to be copied into a tensor, or why it cannot be."""
+        try:
+            value = _fit(key, tensor, value, self.assign)
+        except (TypeError, ValueError) as error:
+            self.messages.append(str(error))
+            return
+        self._copies.append((tensor, value))
+        if not self.assign and _changes(value, tensor.dtype):
+            self.changed_values.append(
+                f'numbers of "{key}", {value.dtype} in the checkpoint, do not fit into the {tensor.dtype} of '
+                "the current model; convert the model before, or load with assign=True to keep the saved dtypes"
+            )
+
+    def _convert(self, module: Any, prefix: str, state: Any) -> None:
         """Put the parts of an array type where the dictionary has a dense array for a parameter, by the type's hook."""
         for name, like in module._parameters.items():
             key = prefix + name
-            if not is_declared(like) or not _is_numbers(self.state.get(key)):
+            if not is_declared(like) or not _is_numbers(state.get(key)):
                 continue
             make = tensor_protocol.types.from_dense(type(like))
             if make is None:
@@ -292,23 +359,12 @@ class _Loading:
                 continue
             try:
                 with no_grad():
-                    converted = make(as_array_like(self.state[key], next(variables_in(like))), like)
+                    converted = make(as_array_like(state[key], next(variables_in(like))), like)
             except (TypeError, ValueError) as error:
                 self.messages.append(f'While converting "{key}" into a {class_name(type(like))}: {error}')
                 continue
-            del self.state[key]
-            self.state.update(named_tensors(key, converted))
-
-    def _has(self, key: str) -> bool:
-        self._expected.add(key)
-        if key not in self.state:
-            self._missing.append(key)
-        return key in self.state
-
-    def keys(self) -> IncompatibleKeys:
-        """Return the names that are on one side only."""
-        extra = [key for key in self.state if key not in self._expected]
-        return IncompatibleKeys(self._missing, [*self._unexpected, *extra])
+            del state[key]
+            state.update(named_tensors(key, converted))
 
     def finish(self, root: StateMethods[Any]) -> None:
         """Change the modules, of which `root` is the outermost."""
