@@ -51,7 +51,7 @@ class Lookup(Embedding):
                     f"Embedding: the weight must have shape {(num_embeddings, embedding_dim)}, "
                     f"found {tuple(_weight.shape)}"
                 )
-            self.weight = type(self.weight)(_weight.detach())
+            self.weight = type(self.weight)(_weight.detach(), requires_grad=not _freeze)
         self.weight.requires_grad_(not _freeze)
 
     @classmethod
