@@ -108,6 +108,10 @@ class StateMethods(Members[M]):
         for hook in self._hooks_of("after saving"):
             if hook(self, destination, prefix, metadata) is not None:
                 raise RuntimeError(f"{type(self).__name__}: a state_dict post-hook must return None")
+        for hook in self._hooks_of("replacing what was saved"):
+            replaced = hook(self, destination, prefix, metadata)
+            if replaced is not None:
+                destination = replaced
         return destination
 
     def _save_to_state_dict(self, destination: Any, prefix: str, keep_vars: bool) -> None:
@@ -191,7 +195,7 @@ class StateMethods(Members[M]):
         Raises
         ------
         StateDictError : if a name is missing or unexpected (`strict`), or a value does not fit (always); nothing has
-            been changed then
+            been changed then, unless hooks decide which names may be missing, which run once the values are loaded
         TypeError : if `state_dict` is no mapping
 
         Warns
@@ -210,19 +214,16 @@ class StateMethods(Members[M]):
             raise TypeError(f"load_state_dict: expected a dictionary, found a {type(state_dict).__name__}")
         loading = _Loading(getattr(state_dict, "_metadata", {}), assign)
         loading.compare(self, "", state_dict)
-        keys = loading.keys
-        missing, unexpected = keys
-        if not strict:
-            missing, unexpected = [], []
-        if missing or unexpected or loading.messages:
-            raise StateDictError(type(self).__name__, list(missing), list(unexpected), loading.messages)
+        hooks = [(module, hook) for module in self.modules() for hook in module._hooks_of("after loading")]
+        if loading.messages or not hooks:
+            loading.check(self, strict)
         for message in loading.changed_values:
             warn_at(caller_frame(), f"{type(self).__name__}.load_state_dict: {message}", UserWarning)
         loading.finish(self)
-        for module in self.modules():
-            for hook in module._hooks_of("after loading"):
-                hook(module, keys)
-        return keys
+        for module, hook in hooks:
+            hook(module, loading.keys)
+        loading.check(self, strict)
+        return loading.keys
 
     def register_state_dict_pre_hook(self, hook: Callable[..., Any]) -> RemovableHandle:
         """Have ``hook(module, prefix, keep_vars)`` called before this module's state is saved."""
@@ -234,6 +235,16 @@ class StateMethods(Members[M]):
         It may change the dictionary, and gives None.
         """
         return self._register_hook("after saving", hook)
+
+    def _register_state_dict_hook(self, hook: Callable[..., Any]) -> RemovableHandle:
+        """Have a function called after saving that may give another dictionary, as older programs do.
+
+        Parameters
+        ----------
+        hook : ``hook(module, state_dict, prefix, local_metadata)``; what it gives, unless None, is what `state_dict` of
+            this very module returns
+        """
+        return self._register_hook("replacing what was saved", hook)
 
     def register_load_state_dict_pre_hook(self, hook: Callable[..., Any]) -> RemovableHandle:
         """Have a function called before this module's state is looked for in a dictionary.
@@ -256,7 +267,8 @@ class StateMethods(Members[M]):
     def register_load_state_dict_post_hook(self, hook: Callable[..., Any]) -> RemovableHandle:
         """Have ``hook(module, incompatible_keys)`` called after a state was loaded.
 
-        A dictionary that is refused raises before.
+        It may change the lists of keys: those that it takes out are not refused. A dictionary whose values do not fit
+        raises before.
         """
         return self._register_hook("after loading", hook)
 
@@ -365,6 +377,14 @@ class _Loading:
                 continue
             del state[key]
             state.update(named_tensors(key, converted))
+
+    def check(self, root: StateMethods[Any], strict: bool) -> None:
+        """Raise if values do not fit, or (`strict`) names are on one side only."""
+        missing, unexpected = self.keys
+        if not strict:
+            missing, unexpected = [], []
+        if missing or unexpected or self.messages:
+            raise StateDictError(type(root).__name__, list(missing), list(unexpected), self.messages)
 
     def finish(self, root: StateMethods[Any]) -> None:
         """Change the modules, of which `root` is the outermost."""

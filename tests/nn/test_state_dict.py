@@ -428,3 +428,31 @@ def test_states_without_a_count_of_batches_are_older_ones(make: Any) -> None:
     assert int(layer.num_batches_tracked) == 3
     state._metadata[""]["version"] = 1
     layer.load_state_dict(state)
+
+
+def test_hooks_after_loading_decide_which_names_may_be_missing() -> None:
+    model = nn.Sequential(nn.Linear(1, 1))
+    seen: list[Any] = []
+
+    def allow(module: Any, keys: Any) -> None:
+        seen.append((module.weight.item(), [*keys.missing_keys], [*keys.unexpected_keys]))
+        keys.missing_keys.clear()
+
+    model[0].register_load_state_dict_post_hook(allow)
+    model.load_state_dict({"0.weight": dk.ones((1, 1))})
+    assert seen == [(1.0, ["0.bias"], [])]
+    with pytest.raises(StateDictError, match=r'state_dict: "more"'):
+        model.load_state_dict({"0.weight": dk.ones((1, 1)), "more": dk.ones(1)})
+    with pytest.raises(StateDictError, match="size mismatch"):
+        model.load_state_dict({"0.weight": dk.ones(3), "0.bias": dk.zeros(1)})
+    assert len(seen) == 2
+
+
+def test_hooks_of_older_programs_may_give_another_dictionary() -> None:
+    model = nn.Sequential(nn.Linear(1, 1))
+    model[0]._register_state_dict_hook(lambda module, state, prefix, metadata: {})
+    assert list(model.state_dict()) == ["0.weight", "0.bias"]
+    handle = model._register_state_dict_hook(lambda module, state, prefix, metadata: {"all": len(state)})
+    assert model.state_dict() == {"all": 2}
+    handle.remove()
+    assert len(model.state_dict()) == 2
