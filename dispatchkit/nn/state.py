@@ -273,7 +273,7 @@ class StateMethods(Members[M]):
         return self._register_hook("after loading", hook)
 
 
-class _State(OrderedDict[str, Any]):
+class _State(dict[str, Any]):
     """What a dictionary that is being loaded has for a module and those below.
 
     Attributes
@@ -310,15 +310,20 @@ class _Loading:
 
     def compare(self, module: Any, prefix: str, state: Mapping[str, Any]) -> None:
         """Look for the state of a module and those below in a dictionary, of which each gets a copy of its part."""
-        part = _State((key, value) for key, value in state.items() if key.startswith(prefix))
+        part = _State(state)
         part.loading = self
         arguments = (part, prefix, self.metadata.get(prefix[:-1], {}), True, *self.keys, self.messages)
         for hook in module._hooks_of("before loading"):
             hook(module, *arguments)
         module._load_from_state_dict(*arguments)
+        parts: dict[str, dict[str, Any]] = {name: {} for name in module._module_names}
+        for key, value in part.items():
+            name, dot, _ = key[len(prefix) :].partition(".")
+            if dot and name in parts and key.startswith(prefix):
+                parts[name][key] = value
         for name, child in module._modules.items():
             if child is not None:
-                self.compare(child, f"{prefix}{name}.", part)
+                self.compare(child, f"{prefix}{name}.", parts[name])
 
     def take(self, module: Any, prefix: str, state: Any) -> None:
         """Look for the state of a module alone in a dictionary, where dense arrays for types become their parts."""
@@ -337,9 +342,9 @@ class _Loading:
                 self._extras.append((module, state[key]))
             else:
                 self.keys.missing_keys.append(key)
+        children = module._module_names
         for key in state:
-            of_child = key[len(prefix) :].partition(".")[0] in module._modules
-            if key.startswith(prefix) and key not in names and not of_child:
+            if key not in names and key.startswith(prefix) and key[len(prefix) :].partition(".")[0] not in children:
                 self.keys.unexpected_keys.append(key)
 
     def _take_tensor(self, key: str, tensor: Any, value: Any) -> None:

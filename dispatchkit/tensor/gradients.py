@@ -609,7 +609,8 @@ def _cotangent(output: Any, gradient: Any, create_graph: bool, index: int = 0) -
         raw = gradient.array
     else:
         raw = namespace_of(array).asarray(gradient)
-    _check_cotangent(raw, output, gradient, index)
+    if tuple(raw.shape) != shape or raw.dtype is not array.dtype:
+        _check_cotangent(raw, output, gradient, index)
     if not create_graph:
         return raw
     if isinstance(gradient, Storage):
