@@ -157,6 +157,13 @@ def test_hooks_of_one_of_several_outputs_and_of_an_edge_get_pytorchs_tensors() -
     assert sizes == [[None, (3,)], (2, 3)]
 
 
+def test_dual_tensors_have_the_vertex_of_what_is_inside() -> None:
+    forward_ad = SPELLED.autograd.forward_ad
+    y = SPELLED.ones(2, requires_grad=True).exp()
+    with forward_ad.dual_level():
+        assert forward_ad.make_dual(y, SPELLED.ones(2)).grad_fn is y.grad_fn
+
+
 def test_hooks_of_the_librarys_own_tensors_get_plain_ones() -> None:
     kinds: list[Any] = []
     x = dk.tensor([1.0], requires_grad=True)

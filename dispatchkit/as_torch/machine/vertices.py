@@ -8,16 +8,13 @@ from dispatchkit.as_torch.calling.raised import raising_as_pytorch
 from dispatchkit.as_torch.spelling import Tensor, spell
 from dispatchkit.autograd import graph
 from dispatchkit.graph.node import GradientEdge
-from dispatchkit.tensor import Tensor as PlainTensor
 
 __all__ = ["get_gradient_edge", "give_vertices"]
-
-GRAD_FN: Any = PlainTensor.grad_fn
 
 
 def grad_fn(self: Any) -> Any:
     """Return the recorded operation that made this tensor, None for leaves."""
-    vertex = GRAD_FN.fget(self)
+    vertex = super(Tensor, self).grad_fn
     if vertex is not None:
         vertex.spell_by(spell)
     return vertex
