@@ -280,7 +280,6 @@ OF_THE_CORE = types.SimpleNamespace(
 )
 OF_PYTORCH_ALONE = {
     "torch._C": OF_THE_CORE,
-    "torch._vmap_internals": types.SimpleNamespace(_vmap=SPELLED.func.vmap),
     "torch.autograd._functions": types.SimpleNamespace(Resize=Resize),
     "torch._utils": types.SimpleNamespace(_element_size=lambda dtype: dtype.itemsize),
 }
