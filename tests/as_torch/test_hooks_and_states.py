@@ -267,3 +267,15 @@ def test_embeddings_may_be_whole_numbers_that_are_not_trained() -> None:
     assert not layer.weight.requires_grad
     with pytest.raises(RuntimeError, match="only floating-point and complex tensors can require gradients"):
         nn.Embedding.from_pretrained(SPELLED.tensor([[1, 2], [3, 4]]), freeze=False)
+
+
+def test_parameters_of_a_plain_dictionary_stand_in_the_order_of_their_names() -> None:
+    one, other = SPELLED.ones(1), SPELLED.zeros(1)
+    parameters = nn.ParameterDict({"b": one, "a": other})
+    assert list(parameters.keys()) == ["a", "b"]
+    parameters.update({"d": one, "c": other})
+    parameters.update([("f", one), ("e", other)])
+    parameters.update(OrderedDict([("h", one), ("g", other)]))
+    parameters.update(nn.ParameterDict([("z", one), ("y", other)]))
+    assert "".join(parameters.keys()) == "abcdfehgzy"
+    assert isinstance(parameters["a"], nn.Parameter)

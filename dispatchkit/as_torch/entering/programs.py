@@ -156,7 +156,11 @@ def _enter_layers() -> None:
     held = of_module("nn")
     recurrent = {name: derived(name, "nn", packed_sequences.TakesPacked, held[name]) for name in ("GRU", "RNN")}
     recurrent["LSTM"] = derived("LSTM", "nn", packed_sequences.Projected, held["LSTM"])
-    with_options = {"Embedding": further_options.Lookup, "MultiheadAttention": further_options.Attending}
+    with_options = {
+        "Embedding": further_options.Lookup,
+        "MultiheadAttention": further_options.Attending,
+        "ParameterDict": further_options.ParametersByName,
+    }
     recurrent |= {name: derived(name, "nn", Module, value) for name, value in with_options.items()}
     weighted = {each.__name__: each for each in WEIGHTED}
     later = {name: getattr(lazy, name) for name in ("UninitializedBuffer", "UninitializedParameter", "is_lazy")}

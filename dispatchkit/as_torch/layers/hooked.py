@@ -243,6 +243,6 @@ def give_hooks() -> None:
     """Give modules their hooks by PyTorch's names, and hooks gradients with PyTorch's methods."""
     Module._as_seen_by_hooks = _as_seen_by_hooks  # type: ignore[method-assign]
     Module.register_backward_hook = register_backward_hook  # type: ignore[attr-defined]
-    Module.__init_subclass__ = classmethod(_hold_functions_unbound)
+    setattr(Module, "__init_subclass__", classmethod(_hold_functions_unbound))  # noqa: B010  # mypy knows one without options
     for name, kind in KINDS.items():
         setattr(Module, name, _hooks(kind))
