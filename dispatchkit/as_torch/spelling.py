@@ -638,7 +638,7 @@ def enter_modules() -> None:
     enter_module("random", {"manual_seed": random.manual_seed})
     absent = {"is_available": lambda: False, "device_count": lambda: 0, "empty_cache": lambda: None}
     enter_module("cuda", {**absent, **dict.fromkeys(("manual_seed", "manual_seed_all"), random.manual_seed)})
-    for path in ("accelerator", "backends.cuda", "backends.cudnn", "backends.mps"):
+    for path in ("accelerator", "backends.cuda", "backends.cudnn", "backends.mps", "mps", "xpu"):
         enter_module(path, absent)
     for alias, path in table.ALIASES.items():
         module = sys.modules[f"{HOME}.{path}"]

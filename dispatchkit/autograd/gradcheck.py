@@ -63,10 +63,10 @@ class GradientCheck:
         with ProgressBar(self.name, self._count(), options.progress) as bar:
             jacobians = Jacobians(self.point, self.inputs, self.outputs, bar)
             numerical = jacobians.by_differences(options.eps)
-            if options.check_forward_ad:
-                self.forward(numerical, jacobians)
             if options.check_backward_ad:
                 self.backward(numerical, jacobians)
+            if options.check_forward_ad:
+                self.forward(numerical, jacobians)
             if options.check_undefined_grad and options.check_backward_ad:
                 self.check_undefined()
 

@@ -85,7 +85,12 @@ class Node(Vertex):
     @property
     def next_functions(self) -> tuple[tuple[Vertex | None, int], ...]:
         """The vertices of the inputs, each with the index of its output, as in PyTorch."""
-        return tuple((edge.main, edge.index) if isinstance(edge, Output) else (edge, 0) for edge in self.edges)
+        pairs = tuple((edge.main, edge.index) if isinstance(edge, Output) else (edge, 0) for edge in self.edges)
+        if self.extras is not None and self.extras.spell is not None:
+            for vertex, _ in pairs:
+                if vertex is not None:
+                    vertex.spell_by(self.extras.spell)
+        return pairs
 
     def __call__(self, *gradients: Any) -> Any:
         """Return what the operation pulls gradients back to, once: nothing is accumulated, and nothing freed.
@@ -225,6 +230,8 @@ class Output(Vertex):
     @property
     def next_functions(self) -> tuple[tuple[Vertex | None, int], ...]:
         """The vertices of the operation's inputs."""
+        if self.extras is not None:
+            self.main.spell_by(self.extras.spell)
         return self.main.next_functions
 
     def hooks_of_operation(self) -> Hooked:

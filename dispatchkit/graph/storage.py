@@ -185,9 +185,10 @@ class VertexExtras:
     retains : whether `grad` is kept
     grad : the gradient: accumulated of a leaf, retained of another
     metadata : what users keep there
+    spell : makes of a plain tensor the one that hooks of the operation are given, None where they get plain ones
     """
 
-    __slots__ = ("after", "around", "grad", "hooks", "metadata", "retains", "shared", "versions")
+    __slots__ = ("after", "around", "grad", "hooks", "metadata", "retains", "shared", "spell", "versions")
 
     def __init__(self) -> None:
         self.versions: dict[int, int] = {}
@@ -198,6 +199,7 @@ class VertexExtras:
         self.retains = False
         self.grad: Any = None
         self.metadata: dict[Any, Any] | None = None
+        self.spell: Callable[[Any], Any] | None = None
 
     def give_gradient(self, vertex: Vertex) -> None:
         """Move the gradient, and whether it is retained, to another vertex."""
@@ -263,7 +265,7 @@ class Vertex:
         RemovableHandle
             Its `remove` takes the hook off.
         """
-        return RemovableHandle(self.hooks_of_operation().after, hook)
+        return RemovableHandle(self.hooks_of_operation().after, self._in_spelling(hook))
 
     def register_prehook(self, hook: Callable[[Any], Any]) -> RemovableHandle:
         """Have a function called each time before the operation goes backwards.
@@ -279,7 +281,28 @@ class Vertex:
         RemovableHandle
             Its `remove` takes the hook off.
         """
-        return RemovableHandle(self.hooks_of_operation().before, hook)
+        return RemovableHandle(self.hooks_of_operation().before, self._in_spelling(hook))
+
+    def _in_spelling(self, hook: Callable[..., Any]) -> Callable[..., Any]:
+        """Return a hook that is given tensors as this vertex spells them."""
+        spell = None if self.extras is None else self.extras.spell
+        if spell is None:
+            return hook
+
+        def in_spelling(gradients: tuple[Any, ...]) -> tuple[Any, ...]:
+            return tuple([g if g is None else spell(g) for g in gradients])
+
+        return lambda *gradients: hook(*map(in_spelling, gradients))
+
+    def spell_by(self, spell: Callable[[Any], Any] | None) -> None:
+        """Say what makes the tensors that hooks of the operation are given, of this vertex and those that it leads to.
+
+        Parameters
+        ----------
+        spell : takes a plain tensor; None, which changes nothing, for that tensor
+        """
+        if spell is not None:
+            extras_of(self).spell = spell
 
     def hooks_of_operation(self) -> Any:
         """Return what has the hooks `before` and `after` the operation, made if needed: those of a leaf here."""

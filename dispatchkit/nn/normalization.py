@@ -70,6 +70,7 @@ class BatchNorm(Affine):
         "track_running_stats={0.track_running_stats}"
     )
     axes: ClassVar[tuple[int, ...]] = ()
+    _version = 2  # before, states had no `num_batches_tracked`
     running_mean: Any
     running_var: Any
     num_batches_tracked: Any
@@ -100,6 +101,15 @@ class BatchNorm(Affine):
             count = tensor_namespace.zeros((), dtype="int64", device=device)
         self.register_buffer("num_batches_tracked", count)
         self.reset_parameters()
+
+    @override
+    def _load_from_state_dict(
+        self, state_dict: Any, prefix: str, local_metadata: Any, *lists: Any, **named: Any
+    ) -> None:
+        key = f"{prefix}num_batches_tracked"
+        if self.num_batches_tracked is not None and local_metadata.get("version", 1) < 2 and key not in state_dict:
+            state_dict[key] = self.num_batches_tracked
+        super()._load_from_state_dict(state_dict, prefix, local_metadata, *lists, **named)
 
     def reset_running_stats(self) -> None:
         """Forget the running statistics."""

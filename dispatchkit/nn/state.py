@@ -52,7 +52,7 @@ class StateMethods(Members[M]):
     """How the state of a module is saved and loaded.
 
     A class may write `get_extra_state` and `set_extra_state`, and set ``_version``, which the saved dictionary keeps in
-    its ``_metadata`` for hooks that load older ones.
+    its ``_metadata`` for `_load_from_state_dict` and hooks that load older ones.
     """
 
     _version: int = 1
@@ -108,6 +108,10 @@ class StateMethods(Members[M]):
         for hook in self._hooks_of("after saving"):
             if hook(self, destination, prefix, metadata) is not None:
                 raise RuntimeError(f"{type(self).__name__}: a state_dict post-hook must return None")
+        for hook in self._hooks_of("replacing what was saved"):
+            replaced = hook(self, destination, prefix, metadata)
+            if replaced is not None:
+                destination = replaced
         return destination
 
     def _save_to_state_dict(self, destination: Any, prefix: str, keep_vars: bool) -> None:
@@ -137,6 +141,42 @@ class StateMethods(Members[M]):
         """Restore what `get_extra_state` gave; override the two together."""
         raise NotImplementedError(f"{type(self).__name__} has no set_extra_state")
 
+    def _load_from_state_dict(
+        self,
+        state_dict: Any,
+        prefix: str,
+        local_metadata: Mapping[str, Any],
+        strict: bool,
+        missing_keys: list[str],
+        unexpected_keys: list[str],
+        error_msgs: list[str],
+    ) -> None:
+        """Take the values of this module alone from a dictionary; subclasses whose older states differ override it.
+
+        Parameters
+        ----------
+        state_dict : the dictionary, a copy, which may be changed before this is called
+        prefix : of the names of this module
+        local_metadata : what was saved of the module, such as the ``version`` of its class; {} where nothing was
+        strict : whether names that are missing or unexpected are noted
+        missing_keys, unexpected_keys, error_msgs : to be added to
+
+        Notes
+        -----
+        In `load_state_dict` nothing is changed before all was compared; otherwise the values are copied at once.
+        """
+        loading = getattr(state_dict, "loading", None)
+        if loading is not None:
+            loading.take(self, prefix, state_dict)
+            return
+        alone = _Loading({}, assign=False)
+        alone.take(self, prefix, OrderedDict(state_dict))
+        if strict:
+            missing_keys += alone.keys.missing_keys
+            unexpected_keys += alone.keys.unexpected_keys
+        error_msgs += alone.messages
+        alone.finish(self)
+
     def load_state_dict(self, state_dict: Mapping[str, Any], strict: bool = True, assign: bool = False) -> Any:
         """Copy saved values into the parameters and buffers of this module and those below.
 
@@ -155,7 +195,7 @@ class StateMethods(Members[M]):
         Raises
         ------
         StateDictError : if a name is missing or unexpected (`strict`), or a value does not fit (always); nothing has
-            been changed then
+            been changed then, unless hooks decide which names may be missing, which run once the values are loaded
         TypeError : if `state_dict` is no mapping
 
         Warns
@@ -172,21 +212,18 @@ class StateMethods(Members[M]):
         """
         if not isinstance(state_dict, Mapping):
             raise TypeError(f"load_state_dict: expected a dictionary, found a {type(state_dict).__name__}")
-        loading = _Loading(state_dict, assign)
-        loading.compare(self, "")
-        keys = loading.keys()
-        missing, unexpected = keys
-        if not strict:
-            missing, unexpected = [], []
-        if missing or unexpected or loading.messages:
-            raise StateDictError(type(self).__name__, list(missing), list(unexpected), loading.messages)
+        loading = _Loading(getattr(state_dict, "_metadata", {}), assign)
+        loading.compare(self, "", state_dict)
+        hooks = [(module, hook) for module in self.modules() for hook in module._hooks_of("after loading")]
+        if loading.messages or not hooks:
+            loading.check(self, strict)
         for message in loading.changed_values:
             warn_at(caller_frame(), f"{type(self).__name__}.load_state_dict: {message}", UserWarning)
         loading.finish(self)
-        for module in self.modules():
-            for hook in module._hooks_of("after loading"):
-                hook(module, keys)
-        return keys
+        for module, hook in hooks:
+            hook(module, loading.keys)
+        loading.check(self, strict)
+        return loading.keys
 
     def register_state_dict_pre_hook(self, hook: Callable[..., Any]) -> RemovableHandle:
         """Have ``hook(module, prefix, keep_vars)`` called before this module's state is saved."""
@@ -198,6 +235,16 @@ class StateMethods(Members[M]):
         It may change the dictionary, and gives None.
         """
         return self._register_hook("after saving", hook)
+
+    def _register_state_dict_hook(self, hook: Callable[..., Any]) -> RemovableHandle:
+        """Have a function called after saving that may give another dictionary, as older programs do.
+
+        Parameters
+        ----------
+        hook : ``hook(module, state_dict, prefix, local_metadata)``; what it gives, unless None, is what `state_dict` of
+            this very module returns
+        """
+        return self._register_hook("replacing what was saved", hook)
 
     def register_load_state_dict_pre_hook(self, hook: Callable[..., Any]) -> RemovableHandle:
         """Have a function called before this module's state is looked for in a dictionary.
@@ -220,9 +267,21 @@ class StateMethods(Members[M]):
     def register_load_state_dict_post_hook(self, hook: Callable[..., Any]) -> RemovableHandle:
         """Have ``hook(module, incompatible_keys)`` called after a state was loaded.
 
-        A dictionary that is refused raises before.
+        It may change the lists of keys: those that it takes out are not refused. A dictionary whose values do not fit
+        raises before.
         """
         return self._register_hook("after loading", hook)
+
+
+class _State(dict[str, Any]):
+    """What a dictionary that is being loaded has for a module and those below.
+
+    Attributes
+    ----------
+    loading : what takes the values from it
+    """
+
+    loading: _Loading
 
 
 class _Loading:
@@ -230,58 +289,83 @@ class _Loading:
 
     Parameters
     ----------
-    state : dictionary to load
-    assign : whether its tensors are to be put in place
+    metadata : what was saved beside the dictionary of each module, by the module's place
+    assign : whether the tensors of the dictionary are to be put in place
 
     Attributes
     ----------
+    keys : the names that are on one side only
     messages : one for each value that does not fit
     changed_values : a message for each one whose numbers do not fit into the dtype
     """
 
-    def __init__(self, state: Mapping[str, Any], assign: bool) -> None:
-        self.state = OrderedDict(state)
-        self.metadata = getattr(state, "_metadata", {})
+    def __init__(self, metadata: Mapping[str, Any], assign: bool) -> None:
+        self.metadata = metadata
         self.assign = assign
+        self.keys = IncompatibleKeys([], [])
         self.messages: list[str] = []
         self.changed_values: list[str] = []
-        self._expected: set[str] = set()
-        self._missing: list[str] = []
-        self._unexpected: list[str] = []
         self._copies: list[tuple[Any, Any]] = []
         self._extras: list[tuple[StateMethods[Any], Any]] = []
 
-    def compare(self, module: Any, prefix: str) -> None:
-        """Look for the state of a module and those below."""
-        metadata = self.metadata.get(prefix[:-1], {})
+    def compare(self, module: Any, prefix: str, state: Mapping[str, Any]) -> None:
+        """Look for the state of a module and those below in a dictionary, of which each gets a copy of its part."""
+        part = _State(state)
+        part.loading = self
+        arguments = (part, prefix, self.metadata.get(prefix[:-1], {}), True, *self.keys, self.messages)
         for hook in module._hooks_of("before loading"):
-            hook(module, self.state, prefix, metadata, True, self._missing, self._unexpected, self.messages)
-        self._convert(module, prefix)
-        for name, tensor in module._own_state():
-            key = prefix + name
-            if self._has(key) and not module._stays_when_loaded(tensor, self.state[key]):
-                try:
-                    value = _fit(key, tensor, self.state[key], self.assign)
-                except (TypeError, ValueError) as error:
-                    self.messages.append(str(error))
-                    continue
-                self._copies.append((tensor, value))
-                if not self.assign and _changes(value, tensor.dtype):
-                    self.changed_values.append(
-                        f'numbers of "{key}", {value.dtype} in the checkpoint, do not fit into the {tensor.dtype} of '
-                        "the current model; convert the model before, or load with assign=True to keep the saved dtypes"
-                    )
-        if type(module).set_extra_state is not StateMethods.set_extra_state and self._has(prefix + EXTRA):
-            self._extras.append((module, self.state[prefix + EXTRA]))
+            hook(module, *arguments)
+        module._load_from_state_dict(*arguments)
+        parts: dict[str, dict[str, Any]] = {name: {} for name in module._module_names}
+        for key, value in part.items():
+            name, dot, _ = key[len(prefix) :].partition(".")
+            if dot and name in parts and key.startswith(prefix):
+                parts[name][key] = value
         for name, child in module._modules.items():
             if child is not None:
-                self.compare(child, f"{prefix}{name}.")
+                self.compare(child, f"{prefix}{name}.", parts[name])
 
-    def _convert(self, module: Any, prefix: str) -> None:
+    def take(self, module: Any, prefix: str, state: Any) -> None:
+        """Look for the state of a module alone in a dictionary, where dense arrays for types become their parts."""
+        self._convert(module, prefix, state)
+        names = set()
+        for name, tensor in module._own_state():
+            key = prefix + name
+            names.add(key)
+            if key not in state:
+                self.keys.missing_keys.append(key)
+            elif not module._stays_when_loaded(tensor, state[key]):
+                self._take_tensor(key, tensor, state[key])
+        if type(module).set_extra_state is not StateMethods.set_extra_state:
+            names.add(key := prefix + EXTRA)
+            if key in state:
+                self._extras.append((module, state[key]))
+            else:
+                self.keys.missing_keys.append(key)
+        children = module._module_names
+        for key in state:
+            if key not in names and key.startswith(prefix) and key[len(prefix) :].partition(".")[0] not in children:
+                self.keys.unexpected_keys.append(key)
+
+    def _take_tensor(self, key: str, tensor: Any, value: Any) -> None:
+        """Note that a value is to be copied into a tensor, or why it cannot be."""
+        try:
+            value = _fit(key, tensor, value, self.assign)
+        except (TypeError, ValueError) as error:
+            self.messages.append(str(error))
+            return
+        self._copies.append((tensor, value))
+        if not self.assign and _changes(value, tensor.dtype):
+            self.changed_values.append(
+                f'numbers of "{key}", {value.dtype} in the checkpoint, do not fit into the {tensor.dtype} of '
+                "the current model; convert the model before, or load with assign=True to keep the saved dtypes"
+            )
+
+    def _convert(self, module: Any, prefix: str, state: Any) -> None:
         """Put the parts of an array type where the dictionary has a dense array for a parameter, by the type's hook."""
         for name, like in module._parameters.items():
             key = prefix + name
-            if not is_declared(like) or not _is_numbers(self.state.get(key)):
+            if not is_declared(like) or not _is_numbers(state.get(key)):
                 continue
             make = tensor_protocol.types.from_dense(type(like))
             if make is None:
@@ -292,23 +376,20 @@ class _Loading:
                 continue
             try:
                 with no_grad():
-                    converted = make(as_array_like(self.state[key], next(variables_in(like))), like)
+                    converted = make(as_array_like(state[key], next(variables_in(like))), like)
             except (TypeError, ValueError) as error:
                 self.messages.append(f'While converting "{key}" into a {class_name(type(like))}: {error}')
                 continue
-            del self.state[key]
-            self.state.update(named_tensors(key, converted))
+            del state[key]
+            state.update(named_tensors(key, converted))
 
-    def _has(self, key: str) -> bool:
-        self._expected.add(key)
-        if key not in self.state:
-            self._missing.append(key)
-        return key in self.state
-
-    def keys(self) -> IncompatibleKeys:
-        """Return the names that are on one side only."""
-        extra = [key for key in self.state if key not in self._expected]
-        return IncompatibleKeys(self._missing, [*self._unexpected, *extra])
+    def check(self, root: StateMethods[Any], strict: bool) -> None:
+        """Raise if values do not fit, or (`strict`) names are on one side only."""
+        missing, unexpected = self.keys
+        if not strict:
+            missing, unexpected = [], []
+        if missing or unexpected or self.messages:
+            raise StateDictError(type(root).__name__, list(missing), list(unexpected), self.messages)
 
     def finish(self, root: StateMethods[Any]) -> None:
         """Change the modules, of which `root` is the outermost."""

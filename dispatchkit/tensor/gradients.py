@@ -609,7 +609,8 @@ def _cotangent(output: Any, gradient: Any, create_graph: bool, index: int = 0) -
         raw = gradient.array
     else:
         raw = namespace_of(array).asarray(gradient)
-    _check_cotangent(raw, shape, array.dtype, index)
+    if tuple(raw.shape) != shape or raw.dtype is not array.dtype:
+        _check_cotangent(raw, output, gradient, index)
     if not create_graph:
         return raw
     if isinstance(gradient, Storage):
@@ -617,12 +618,14 @@ def _cotangent(output: Any, gradient: Any, create_graph: bool, index: int = 0) -
     return wrap_array(tensor_namespace.Tensor, raw)
 
 
-def _check_cotangent(raw: Any, shape: tuple[int, ...], dtype: Any, index: int) -> None:
-    """Raise if a cotangent has another shape than its output, or is complex where that is real."""
-    if tuple(raw.shape) != shape:
+def _check_cotangent(raw: Any, output: Any, gradient: Any, index: int) -> None:
+    """Raise if a cotangent, raw and as it came, has another shape than its output, or is complex for a real one."""
+    dtype = output.array.dtype
+    if tuple(raw.shape) != tuple(output.array.shape):
+        shape = getattr(gradient, "shape", tuple(raw.shape))
         raise AutogradError(
-            f"Mismatch in shape: grad_output[{index}] has a shape of {tuple(raw.shape)} and output[{index}] has a "
-            f"shape of {shape}."
+            f"Mismatch in shape: grad_output[{index}] has a shape of {shape} and output[{index}] has a shape of "
+            f"{output.shape}."
         )
     if raw.dtype is not dtype and is_complex(raw.dtype) and not is_complex(dtype):
         raise AutogradError(

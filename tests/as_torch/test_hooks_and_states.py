@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+import dispatchkit as dk
 import dispatchkit.as_torch as torch
 from dispatchkit.as_torch.nn.modules import module as of_modules
 from dispatchkit.as_torch.nn.modules.utils import consume_prefix_in_state_dict_if_present
@@ -121,3 +122,160 @@ def test_a_parametrization_that_inverts_to_no_tensor_raises() -> None:
     with pytest.raises(ValueError, match=text):
         nn.utils.parametrize.register_parametrization(layer, "weight", Nothing())
     assert not nn.utils.parametrize.is_parametrized(layer)
+
+
+@pytest.mark.parametrize("create_graph", [False, True])
+def test_hooks_of_the_graph_get_gradients_with_pytorchs_methods(create_graph: bool) -> None:
+    sizes: list[Any] = []
+
+    def before(grad_outputs: Any) -> Any:
+        sizes.append(grad_outputs[0].size())
+        return (grad_outputs[0].mul(2.0),)
+
+    def after(grad_inputs: Any, grad_outputs: Any) -> Any:
+        sizes.append((grad_inputs[0].view(-1).size(0), grad_inputs[1]))
+        return (grad_inputs[0].add(1.0), None)
+
+    x = SPELLED.ones(2, 3, requires_grad=True)
+    y = (x * 3.0).exp()
+    product = y.grad_fn.next_functions[0][0]
+    product.register_prehook(before)
+    product.register_hook(after)
+    product.next_functions[0][0].register_hook(lambda of_inputs, of_outputs: sizes.append(of_outputs[0].size()))
+    y.sum().backward(create_graph=create_graph)
+    assert sizes == [(2, 3), (6, None), (2, 3)]
+    assert SPELLED.allclose(x.grad, 6 * y + 1)
+
+
+def test_hooks_of_one_of_several_outputs_and_of_an_edge_get_pytorchs_tensors() -> None:
+    sizes: list[Any] = []
+    x = SPELLED.ones(2, 3, requires_grad=True)
+    part = x.unbind()[1]
+    part.grad_fn.register_prehook(lambda grads: sizes.append([g if g is None else g.size() for g in grads]))
+    SPELLED.autograd.graph.get_gradient_edge(x).node.register_prehook(lambda grads: sizes.append(grads[0].size()))
+    part.sum().backward()
+    assert sizes == [[None, (3,)], (2, 3)]
+
+
+def test_dual_tensors_have_the_vertex_of_what_is_inside() -> None:
+    forward_ad = SPELLED.autograd.forward_ad
+    y = SPELLED.ones(2, requires_grad=True).exp()
+    with forward_ad.dual_level():
+        assert forward_ad.make_dual(y, SPELLED.ones(2)).grad_fn is y.grad_fn
+
+
+def test_hooks_of_the_librarys_own_tensors_get_plain_ones() -> None:
+    kinds: list[Any] = []
+    x = dk.tensor([1.0], requires_grad=True)
+    y = dk.exp(x)
+    assert y.grad_fn is not None
+    y.grad_fn.register_hook(lambda of_inputs, of_outputs: kinds.append(type(of_inputs[0])))
+    y.sum().backward()
+    assert kinds == [dk.Tensor]
+
+
+def test_hooks_of_the_last_operation_get_its_gradients() -> None:
+    seen: list[Any] = []
+    model = nn.Sequential(nn.Linear(2, 2), nn.Sigmoid())
+    handle = model[1].register_backward_hook(lambda module, given, taken: seen.append((given[0].size(), taken)))
+    model(SPELLED.ones(1, 2)).sum().backward()
+    assert [size for size, _ in seen] == [(1, 2)]
+    assert seen[0][1][0].tolist() == [[1.0, 1.0]]
+    handle.remove()
+    model(SPELLED.ones(1, 2)).sum().backward()
+    assert len(seen) == 1
+    model[1].register_backward_hook(lambda module, given, taken: (given[0] * 0,))
+    x = SPELLED.ones(1, 2, requires_grad=True)
+    model(x).sum().backward()
+    assert x.grad.tolist() == [[0.0, 0.0]]
+
+
+def test_hooks_of_the_last_operation_warn_where_it_is_not_the_whole_module() -> None:
+    layer = nn.Linear(2, 2)
+    layer.register_backward_hook(lambda module, given, taken: None)
+    with pytest.warns(
+        FutureWarning, match=r"^Using a non-full backward hook when the forward contains multiple autograd"
+    ):
+        layer({"x": SPELLED.ones(2)}["x"])
+
+    class Pair(nn.Module):  # type: ignore[misc]  # of a namespace that is made
+        def forward(self, x: Any) -> Any:
+            return {"flag": True, "y": [x.exp()]}
+
+    seen: list[Any] = []
+    pair = Pair()
+    pair.register_backward_hook(lambda module, given, taken: seen.append(taken[0].item()))
+    pair(SPELLED.ones(1, requires_grad=True))["y"][0].sum().backward()
+    pair(SPELLED.ones(1))
+    assert seen == [1.0]
+
+
+def test_hooks_of_the_last_operations_of_all_modules() -> None:
+    seen: list[str] = []
+    hooks: Any = of_modules
+    with hooks.register_module_backward_hook(lambda module, given, taken: seen.append(type(module).__name__)):
+        nn.Tanh()(nn.Sigmoid()(SPELLED.ones(2, requires_grad=True))).sum().backward()
+    assert seen == ["Tanh", "Sigmoid"]
+
+
+def test_hooks_see_and_replace_what_modules_register() -> None:
+    seen: list[str] = []
+    hooks: Any = of_modules
+
+    def note(module: Any, name: str, value: Any) -> None:
+        value.noted = True
+        seen.append(name)
+
+    with (
+        hooks.register_module_parameter_registration_hook(note),
+        hooks.register_module_buffer_registration_hook(note),
+        hooks.register_module_module_registration_hook(lambda module, name, child: nn.Tanh()),
+    ):
+        layer = nn.BatchNorm1d(2)
+        model = nn.Sequential(nn.ReLU())
+        nn.Linear(1, 1, bias=False).register_parameter("bias", None)
+        with (
+            hooks.register_module_module_registration_hook(lambda module, name, child: 3),
+            pytest.raises(TypeError, match="is not a Module subclass"),
+        ):
+            nn.Sequential(nn.ReLU())
+    assert seen == ["weight", "bias", "running_mean", "running_var", "num_batches_tracked", "weight"]
+    assert layer.weight.noted
+    assert layer.running_mean.noted
+    assert str(model) == "Sequential(\n  (0): Tanh()\n)"
+    nn.Sequential(nn.Linear(1, 1))
+    assert len(seen) == 6
+
+
+def test_functions_that_are_attributes_of_a_class_of_modules_are_no_methods() -> None:
+    class Activation(nn.Module):  # type: ignore[misc]  # of a namespace that is made
+        function = SPELLED.relu
+
+        def forward(self, x: Any) -> Any:
+            return self.function(x)
+
+    class Other(Activation):
+        function = nn.functional.hardtanh
+
+    assert Activation()(SPELLED.tensor([-1.0, 2.0])).tolist() == [0.0, 2.0]
+    assert Other()(SPELLED.tensor([-3.0, 2.0])).tolist() == [-1.0, 1.0]
+
+
+def test_embeddings_may_be_whole_numbers_that_are_not_trained() -> None:
+    layer = nn.Embedding.from_pretrained(SPELLED.tensor([[1, 2], [3, 4]]))
+    assert layer(SPELLED.tensor([1, 0])).tolist() == [[3, 4], [1, 2]]
+    assert not layer.weight.requires_grad
+    with pytest.raises(RuntimeError, match="only floating-point and complex tensors can require gradients"):
+        nn.Embedding.from_pretrained(SPELLED.tensor([[1, 2], [3, 4]]), freeze=False)
+
+
+def test_parameters_of_a_plain_dictionary_stand_in_the_order_of_their_names() -> None:
+    one, other = SPELLED.ones(1), SPELLED.zeros(1)
+    parameters = nn.ParameterDict({"b": one, "a": other})
+    assert list(parameters.keys()) == ["a", "b"]
+    parameters.update({"d": one, "c": other})
+    parameters.update([("f", one), ("e", other)])
+    parameters.update(OrderedDict([("h", one), ("g", other)]))
+    parameters.update(nn.ParameterDict([("z", one), ("y", other)]))
+    assert "".join(parameters.keys()) == "abcdfehgzy"
+    assert isinstance(parameters["a"], nn.Parameter)

@@ -13,6 +13,7 @@ from dispatchkit.as_torch import nn
 from dispatchkit.as_torch.calling.allowed import allowed_names
 from dispatchkit.as_torch.spelling import FUNCTIONS
 
+SPELLED: Any = torch
 A = torch.arange(6.0).reshape(2, 3)
 SHAPES: dict[str, tuple[Callable[[Any], Any], tuple[int, ...], list[float]]] = {
     "t_": (lambda x: x.t_(), (3, 2), [0, 2, 4, 1, 3, 5]),
@@ -189,3 +190,87 @@ def test_tensors_have_attributes_of_ones_own() -> None:
     layer = nn.Linear(2, 2)
     layer.weight.decays = False
     assert layer.weight.decays is False
+
+
+SHAPES_IN_PLACE = {
+    "t_": (),
+    "transpose_": (0, 1),
+    "swapaxes_": (0, 1),
+    "unsqueeze_": (0,),
+    "squeeze_": (),
+    "as_strided_": ((2, 2), (1, 2)),
+    "resize_": (4,),
+}
+
+
+@pytest.mark.parametrize("name", SHAPES_IN_PLACE)
+def test_what_was_saved_in_another_shape_is_not_read_backwards(name: str) -> None:
+    weight: Any = SPELLED.ones(2, 2, requires_grad=True)
+    x = SPELLED.tensor([[1.0, 2.0], [3.0, 4.0]])
+    y = weight * x
+    getattr(x, name)(*SHAPES_IN_PLACE[name])
+    assert x._version == 1
+    with pytest.raises(RuntimeError, match="a value needed by the backward of MultiplyBackward was changed"):
+        y.sum().backward()
+    assert weight.grad is None
+
+
+def test_a_result_that_was_given_another_shape_goes_backwards() -> None:
+    x: Any = SPELLED.tensor([[1.0, 2.0]], requires_grad=True)
+    y = x.exp().t_()
+    (y * SPELLED.tensor([[1.0], [3.0]])).sum().backward()
+    assert SPELLED.allclose(x.grad, SPELLED.tensor([[1.0, 3.0]]) * x.exp())
+
+
+def test_a_shape_that_stays_is_no_change() -> None:
+    x = SPELLED.ones(1)
+    x.resize_((1, 2))
+    x.resize_as_(SPELLED.ones(3))
+    assert x._version == 2
+    x.resize_(3)
+    x.resize_as_(SPELLED.ones(3))
+    assert x._version == 2
+    view = SPELLED.ones(2, 2)[0]
+    view.unsqueeze_(0).add_(1)
+    assert view._version == 2
+
+
+def test_set_gives_a_tensor_the_memory_of_another() -> None:
+    x, y = SPELLED.ones(2), SPELLED.zeros(3)
+    assert x.set_(y) is x
+    y[0] = 5.0
+    assert x.tolist() == [5.0, 0.0, 0.0]
+    assert SPELLED.ones(1).set_(SPELLED.arange(10.0), 3, (2, 2), (2, 1)).tolist() == [[3.0, 4.0], [5.0, 6.0]]
+    assert x.set_().shape == (0,)
+    with pytest.raises(
+        RuntimeError, match=r"^Could not set tensor of type torch.int64 to a tensor of type torch.float64"
+    ):
+        x.set_(SPELLED.tensor([1]))
+    with pytest.raises(TypeError, match=r"^set_\(\): argument 'source' must be a Tensor, not list"):
+        x.set_([1.0])
+
+
+def test_a_leaf_that_was_set_is_another_leaf() -> None:
+    x = SPELLED.ones(2, requires_grad=True)
+    edge, seen = SPELLED.autograd.graph.get_gradient_edge(x), list[Any]()
+    x.register_hook(seen.append)
+    y, square = x * 2.0, x * x
+    y.sum().backward(retain_graph=True)
+    with pytest.raises(RuntimeError, match="a leaf Variable that requires grad is being used in an in-place operation"):
+        x.set_(SPELLED.zeros(3))
+    with SPELLED.no_grad():
+        x.set_(SPELLED.zeros(3))
+    assert x.is_leaf
+    assert x.requires_grad
+    assert x.grad.tolist() == [2.0, 2.0]
+    with pytest.raises(RuntimeError, match="the outputs do not depend on input 0"):
+        SPELLED.autograd.grad(y.sum(), x, retain_graph=True)
+    assert SPELLED.autograd.grad(y.sum(), edge)[0].tolist() == [2.0, 2.0]
+    with pytest.raises(RuntimeError, match="was changed by an in-place operation"):
+        square.sum().backward()
+    x.grad = None
+    (x * 3.0).sum().backward()
+    assert x.grad.tolist() == [3.0, 3.0, 3.0]
+    assert len(seen) >= 2
+    with pytest.raises(RuntimeError, match="the derivative for 'set_' is not implemented"):
+        (x * 1.0).set_(SPELLED.zeros(3))

@@ -341,3 +341,118 @@ def test_a_deep_copy_loads_what_the_original_saved() -> None:
     assert state["gain"].item() == 1.0
     net.load_state_dict(state)
     assert net.gain.item() == 1.0
+
+
+class Renamed(nn.Module):
+    """A module whose older states have another name for its weight."""
+
+    _version = 2
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.weight = nn.Parameter(dk.ones(2))
+        self.child = nn.Linear(1, 1)
+        self.seen: list[Any] = []
+
+    def _load_from_state_dict(self, state_dict: Any, prefix: str, local_metadata: Any, *others: Any) -> None:
+        self.seen.append((prefix, local_metadata.get("version"), sorted(state_dict)))
+        if local_metadata.get("version", 1) < 2:
+            state_dict[f"{prefix}weight"] = state_dict.pop(f"{prefix}w")
+        super()._load_from_state_dict(state_dict, prefix, local_metadata, *others)
+
+
+def test_a_module_may_load_its_own_older_states() -> None:
+    model = nn.Sequential(nn.ReLU(), Renamed())
+    older = {"1.w": dk.zeros(2), "1.child.weight": dk.ones((1, 1)), "1.child.bias": dk.ones(1)}
+    assert str(model.load_state_dict(older)) == "<All keys matched successfully>"
+    assert model[1].weight.tolist() == [0.0, 0.0]
+    assert sorted(older) == ["1.child.bias", "1.child.weight", "1.w"]
+    model.load_state_dict(model.state_dict())
+    names = ["1.child.bias", "1.child.weight"]
+    assert model[1].seen == [("1.", None, [*names, "1.w"]), ("1.", 2, [*names, "1.weight"])]
+    with pytest.raises(StateDictError, match=r'Unexpected key\(s\) in state_dict: "1\.more"'):
+        model.load_state_dict({**older, "1.more": dk.ones(1)})
+
+
+def test_nothing_is_changed_where_a_module_that_loads_by_itself_is_followed_by_a_refusal() -> None:
+    model = nn.Sequential(Renamed(), nn.Linear(1, 1))
+    state = model.state_dict()
+    state["0.weight"], state["1.weight"] = dk.zeros(2), dk.ones((3, 3))
+    with pytest.raises(StateDictError, match=r"size mismatch for 1\.weight"):
+        model.load_state_dict(state)
+    assert model[0].weight.tolist() == [1.0, 1.0]
+
+
+def test_what_a_module_reads_by_itself_is_neither_missing_nor_unexpected() -> None:
+    class Own(nn.Module):
+        def __init__(self) -> None:
+            super().__init__()
+            self.weight = nn.Parameter(dk.ones(2))
+
+        def _load_from_state_dict(
+            self, state_dict: Any, prefix: str, metadata: Any, strict: Any, missing: Any, *others: Any
+        ) -> None:
+            if f"{prefix}all" in state_dict:
+                self.weight.data = state_dict[f"{prefix}all"]
+            else:
+                missing.append(f"{prefix}all")
+
+    model = nn.Sequential(Own())
+    model.load_state_dict({"0.all": dk.zeros(3)})
+    assert model[0].weight.tolist() == [0.0, 0.0, 0.0]
+    with pytest.raises(StateDictError, match=r'Missing key\(s\) in state_dict: "0\.all"'):
+        model.load_state_dict({})
+
+
+def test_one_module_can_be_loaded_alone() -> None:
+    layer = nn.Linear(2, 1)
+    lists: tuple[list[str], ...] = ([], [], [])
+    state = {"a.weight": dk.zeros((1, 2)), "a.more": dk.ones(1), "b": dk.ones(1)}
+    layer._load_from_state_dict(state, "a.", {}, True, *lists)
+    assert lists == (["a.bias"], ["a.more"], [])
+    assert layer.weight.tolist() == [[0.0, 0.0]]
+    layer._load_from_state_dict({"weight": dk.zeros(3)}, "", {}, False, *lists)
+    assert lists[:2] == (["a.bias"], ["a.more"])
+    assert lists[2][0].startswith("size mismatch for weight")
+
+
+@pytest.mark.parametrize("make", [nn.BatchNorm2d, lambda n: nn.InstanceNorm2d(n, track_running_stats=True)])
+def test_states_without_a_count_of_batches_are_older_ones(make: Any) -> None:
+    layer = make(2)
+    layer.num_batches_tracked.fill_(3)
+    state = layer.state_dict()
+    del state["num_batches_tracked"]
+    with pytest.raises(StateDictError, match=r'Missing key\(s\) in state_dict: "num_batches_tracked"'):
+        layer.load_state_dict(state)
+    layer.load_state_dict(dict(state))  # which has no version beside it
+    assert int(layer.num_batches_tracked) == 3
+    state._metadata[""]["version"] = 1
+    layer.load_state_dict(state)
+
+
+def test_hooks_after_loading_decide_which_names_may_be_missing() -> None:
+    model = nn.Sequential(nn.Linear(1, 1))
+    seen: list[Any] = []
+
+    def allow(module: Any, keys: Any) -> None:
+        seen.append((module.weight.item(), [*keys.missing_keys], [*keys.unexpected_keys]))
+        keys.missing_keys.clear()
+
+    model[0].register_load_state_dict_post_hook(allow)
+    model.load_state_dict({"0.weight": dk.ones((1, 1))})
+    assert seen == [(1.0, ["0.bias"], [])]
+    with pytest.raises(StateDictError, match=r'state_dict: "more"'):
+        model.load_state_dict({"0.weight": dk.ones((1, 1)), "more": dk.ones(1)})
+    with pytest.raises(StateDictError, match="size mismatch"):
+        model.load_state_dict({"0.weight": dk.ones(3), "0.bias": dk.zeros(1)})
+    assert len(seen) == 2
+
+
+def test_hooks_of_older_programs_may_give_another_dictionary() -> None:
+    model = nn.Sequential(nn.Linear(1, 1))
+    model[0]._register_state_dict_hook(lambda module, state, prefix, metadata: {})
+    assert list(model.state_dict()) == ["0.weight", "0.bias"]
+    handle = model._register_state_dict_hook(lambda module, state, prefix, metadata: {"all": len(state)})
+    assert model.state_dict() == {"all": 2}
+    handle.remove()
+    assert len(model.state_dict()) == 2

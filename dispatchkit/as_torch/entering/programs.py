@@ -23,12 +23,13 @@ from dispatchkit.as_torch.layers import of_functions as layers
 from dispatchkit.as_torch.layers import options as further_options
 from dispatchkit.as_torch.layers.adaptive import AdaptiveLogSoftmaxWithLoss
 from dispatchkit.as_torch.layers.constructors import constructed_as_in_pytorch
-from dispatchkit.as_torch.layers.hooked import give_hooks
+from dispatchkit.as_torch.layers.hooked import OF_ALL_MODULES, give_hooks
 from dispatchkit.as_torch.layers.weighted import Bilinear, DataParallel, EmbeddingBag, Softmax2d, Unflatten
 from dispatchkit.as_torch.machine import amp, limits, modes, processes, samples
 from dispatchkit.as_torch.machine import settings as machine
 from dispatchkit.as_torch.machine.functions import InplaceFunction
 from dispatchkit.as_torch.machine.saved import SavedTensor, give_saved_values
+from dispatchkit.as_torch.machine.vertices import get_gradient_edge, give_vertices
 from dispatchkit.as_torch.matrices import coordinates
 from dispatchkit.as_torch.matrices.eigenpairs import lobpcg
 from dispatchkit.as_torch.matrices.optimizers import Adafactor, Muon, SparseAdam
@@ -98,6 +99,7 @@ def enter_programs() -> None:
     give_hooks()
     give_shapes_in_place()
     give_saved_values()
+    give_vertices()
     coordinates.give_sparse_methods()
     enter_module("sparse", coordinates.OF_SPARSE)
     extend_module("", {"sparse_coo_tensor": coordinates.sparse_coo_tensor, "sparse_coo": "sparse_coo"})
@@ -114,6 +116,7 @@ def enter_programs() -> None:
     of_autograd = {name: getattr(modes, name) for name in ("inference_mode", *of_threads)}
     extend_module("autograd", {**of_autograd, "SavedTensor": SavedTensor})
     extend_module("autograd.function", {"InplaceFunction": InplaceFunction})
+    extend_module("autograd.graph", {"get_gradient_edge": get_gradient_edge})
     precision = {name: getattr(amp, name) for name in ("autocast", "GradScaler", "custom_fwd", "custom_bwd")}
     enter_module("amp", {**precision, "is_autocast_available": amp.is_autocast_available})
     enter_module("amp.autocast_mode", {**precision, "is_autocast_available": amp.is_autocast_available})
@@ -153,7 +156,11 @@ def _enter_layers() -> None:
     held = of_module("nn")
     recurrent = {name: derived(name, "nn", packed_sequences.TakesPacked, held[name]) for name in ("GRU", "RNN")}
     recurrent["LSTM"] = derived("LSTM", "nn", packed_sequences.Projected, held["LSTM"])
-    with_options = {"Embedding": further_options.Lookup, "MultiheadAttention": further_options.Attending}
+    with_options = {
+        "Embedding": further_options.Lookup,
+        "MultiheadAttention": further_options.Attending,
+        "ParameterDict": further_options.ParametersByName,
+    }
     recurrent |= {name: derived(name, "nn", Module, value) for name, value in with_options.items()}
     weighted = {each.__name__: each for each in WEIGHTED}
     later = {name: getattr(lazy, name) for name in ("UninitializedBuffer", "UninitializedParameter", "is_lazy")}
@@ -164,6 +171,7 @@ def _enter_layers() -> None:
     extend_module("nn", {**layers_of_all, "NLLLoss2d": layers_of_all["NLLLoss"]})
     for path in ("nn.modules", "nn.modules.module"):
         extend_module(path, layers_of_all)
+    extend_module("nn.modules.module", OF_ALL_MODULES)
     extend_module("nn.parallel", {"DataParallel": DataParallel})
     norms = ("weight_norm", "remove_weight_norm", "spectral_norm", "remove_spectral_norm")
     of_fusion = {name: getattr(fused, name) for name in fused.__all__}

@@ -1,19 +1,44 @@
-"""Options that PyTorch's `Embedding` and `MultiheadAttention` have beyond those of the library's layers."""
+"""What PyTorch's `Embedding`, `MultiheadAttention` and `ParameterDict` have beyond the library's layers."""
 
 from __future__ import annotations
 
+from collections import OrderedDict
+from collections.abc import Mapping
+from operator import itemgetter
 from typing import Any
 
 from dispatchkit.as_torch.spelling import FUNCTIONS
 from dispatchkit.declare.namespace import tensor_namespace as xp
 from dispatchkit.graph.recording import no_grad
 from dispatchkit.marks import override
-from dispatchkit.nn import Embedding, MultiheadAttention
+from dispatchkit.nn import Embedding, MultiheadAttention, ParameterDict
 from dispatchkit.nn.functional.affine import linear
 from dispatchkit.nn.init import xavier_normal_, xavier_uniform_
 from dispatchkit.nn.linear import register_zeros
 
 PLACES = ("q_proj_weight", "k_proj_weight", "v_proj_weight")
+
+
+class ParametersByName(ParameterDict):
+    """A dictionary of parameters.
+
+    Parameters
+    ----------
+    parameters : mapping of names to tensors, or pairs of both; those of a plain dictionary are taken in the order of
+        their names, which optimisers count them by, those of an `OrderedDict` in its own
+    """
+
+    @override
+    def update(self, values: Any) -> None:
+        """Add parameters, or replace those of the same names.
+
+        Parameters
+        ----------
+        values : as of the constructor
+        """
+        if isinstance(values, Mapping) and not isinstance(values, OrderedDict):
+            values = sorted(values.items(), key=itemgetter(0))
+        super().update(values)
 
 
 class Lookup(Embedding):
@@ -51,7 +76,7 @@ class Lookup(Embedding):
                     f"Embedding: the weight must have shape {(num_embeddings, embedding_dim)}, "
                     f"found {tuple(_weight.shape)}"
                 )
-            self.weight = type(self.weight)(_weight.detach())
+            self.weight = type(self.weight)(_weight.detach(), requires_grad=not _freeze)
         self.weight.requires_grad_(not _freeze)
 
     @classmethod

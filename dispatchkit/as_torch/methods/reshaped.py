@@ -1,4 +1,4 @@
-"""Methods of PyTorch's tensors that give their tensor another shape in place, and some that are no functions of it.
+"""Methods of PyTorch's tensors that give their tensor another shape or memory, and some that are no functions of it.
 
 A tensor gets the array, and the place in the graph, of a view of itself. Views that were made of it before keep theirs.
 """
@@ -17,7 +17,9 @@ from dispatchkit.as_torch.spelling import FUNCTIONS, Tensor
 from dispatchkit.as_torch.table import is_array
 from dispatchkit.backends.arrays import dtype_name
 from dispatchkit.declare.namespace import tensor_namespace as xp
+from dispatchkit.declare.wrapping import make_leaf
 from dispatchkit.graph.recording import is_grad_enabled
+from dispatchkit.graph.storage import extras_of, memory_of, version_of
 
 __all__ = ["give_shapes_in_place"]
 
@@ -31,21 +33,27 @@ PARTS_OF_TRACERS = ("value", "tangent", "level", "_node", "_memory")
 
 
 def become(x: Any, y: Any) -> Any:
-    """Give a tensor what another is: its array, its memory and its place in the graph.
+    """Give a tensor what another is: its array, its memory and its place in the graph; which counts as a change.
 
     Parameters
     ----------
-    x, y : the tensor, and a view of it, which nothing else has
+    x, y : the tensor, and a view of it, or a copy, which nothing else has
     """
-    before, parts = x._memory, PARTS
+    before, parts, changes = x._memory, PARTS, 0
     if x.is_tracer:
         parts = PARTS_OF_TRACERS
+    else:
+        changes = version_of(x) + 1
     for name in parts:
         if hasattr(type(x), name):
             setattr(x, name, getattr(y, name))
     memory = x._memory
     if memory is not None and memory is not before:
         memory.views.append(ref(x))
+    if not x.is_tracer:
+        # What has saved the tensor would read it in another shape; what has saved its array reads that as it was.
+        memory = memory_of(x)
+        memory.offset += changes - memory.count
     return x
 
 
@@ -87,11 +95,13 @@ def resize_(self: Any, *size: Any, memory_format: Any = None) -> Any:
     ------
     RuntimeError : if the tensor requires a gradient
     """
-    lengths: Any = size
+    lengths: tuple[int, ...] = size
     if len(size) == 1 and isinstance(size[0], (tuple, list)):
         lengths = tuple(size[0])
     if self.requires_grad:
         raise RuntimeError("cannot resize variables that require grad")
+    if lengths == tuple(self.shape):
+        return self
     elements, count = xp.ravel(self), math.prod(lengths)
     if count > elements.shape[0]:
         elements = xp.concat([elements, xp.zeros((count - elements.shape[0],), dtype=self.dtype)])
@@ -101,6 +111,43 @@ def resize_(self: Any, *size: Any, memory_format: Any = None) -> Any:
 def resize_as_(self: Any, the_template: Any, *, memory_format: Any = None) -> Any:
     """Give the tensor the lengths of the axes of another: see `resize_`."""
     return resize_(self, tuple(the_template.shape))
+
+
+def set_(self: Any, source: Any = None, storage_offset: int = 0, size: Any = None, stride: Any = None) -> Any:
+    """Give the tensor the memory and the shape of another, and return it.
+
+    A leaf that requires a gradient keeps that, its gradient and its hooks, and is another leaf: what was computed of it
+    before does not depend on what it is now.
+
+    Parameters
+    ----------
+    source : the other tensor, of the same dtype; without one, the tensor has no elements afterwards
+    storage_offset, size, stride : with `size` it gets a part of the memory of `source`, as `as_strided` gives it
+
+    Raises
+    ------
+    RuntimeError : while a graph is recorded, if one of the two requires a gradient; for another dtype
+    """
+    if source is None:
+        source = xp.empty((0,), dtype=self.dtype)
+    elif not is_array(source):
+        raise TypeError(
+            f"set_(): argument 'source' must be a Tensor, not {type(source).__name__}: storages are not there"
+        )
+    elif size is not None:
+        source = FUNCTIONS["as_strided"](source, size, stride, storage_offset)
+    if is_grad_enabled() and self.requires_grad and self.is_leaf:
+        raise RuntimeError("a leaf Variable that requires grad is being used in an in-place operation.")
+    if is_grad_enabled() and (self.requires_grad or source.requires_grad):
+        raise RuntimeError("the derivative for 'set_' is not implemented; call it inside no_grad()")
+    if source.dtype != self.dtype:
+        raise RuntimeError(f"Could not set tensor of type {source.dtype} to a tensor of type {self.dtype}")
+    if self.requires_grad:
+        leaf = make_leaf(source.array)
+        leaf.extras = extras_of(self._node)
+        self._node = leaf
+    self.data = source
+    return self
 
 
 def apply_(self: Any, callable: Call) -> Any:
@@ -148,7 +195,7 @@ BY_FUNCTION = {
     "triangular_solve": "triangular_solve",
     "unsafe_split_with_sizes": "split_with_sizes",
 }
-METHODS = (adjoint, apply_, polygamma, resize_, resize_as_, where)
+METHODS = (adjoint, apply_, polygamma, resize_, resize_as_, set_, where)
 
 
 def give_shapes_in_place() -> None:

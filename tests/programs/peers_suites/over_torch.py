@@ -242,6 +242,19 @@ class Delayed(SPELLED.autograd.Function):  # type: ignore[misc]  # likewise
         raise RuntimeError(ctx.text)
 
 
+class Resize(SPELLED.autograd.Function):  # type: ignore[misc]  # likewise
+    """Another shape, of the same elements."""
+
+    @staticmethod
+    def forward(ctx: Any, x: Any, shape: Any) -> Any:
+        ctx.shape = x.shape
+        return x.contiguous().view(shape)
+
+    @staticmethod
+    def backward(ctx: Any, g: Any) -> Any:
+        return g.contiguous().view(ctx.shape), None
+
+
 class WeakReference:
     """PyTorch's reference that does not keep a tensor alive."""
 
@@ -267,6 +280,7 @@ OF_THE_CORE = types.SimpleNamespace(
 )
 OF_PYTORCH_ALONE = {
     "torch._C": OF_THE_CORE,
+    "torch.autograd._functions": types.SimpleNamespace(Resize=Resize),
     "torch._utils": types.SimpleNamespace(_element_size=lambda dtype: dtype.itemsize),
 }
 
