@@ -245,6 +245,8 @@ class Tensor(PlainTensor):
         """
         if dtype is None:
             return f"torch.{table.CLASSES[dtype_name(self.dtype)]}"
+        if dtype is Tensor:
+            dtype = xp.get_default_dtype()
         dtype = getattr(plain_dtype(dtype), "of_dtype", dtype)
         if isinstance(dtype, str):
             dtype = CLASSES.get(dtype.removeprefix("torch."), dtype)
@@ -542,8 +544,8 @@ class Function(autograd.Function):
     def __init_subclass__(cls, **kwargs: Any) -> None:
         for name in ("backward", "jvp", "vjp", "vmap"):
             rule = vars(cls).get(name)
-            if isinstance(rule, staticmethod):
-                setattr(cls, name, staticmethod(spelling_results(rule.__func__, arguments=True)))
+            if isinstance(rule, (staticmethod, classmethod)):
+                setattr(cls, name, type(rule)(spelling_results(rule.__func__, arguments=True)))
         super().__init_subclass__(**kwargs)
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, MutableMapping
+from collections.abc import ItemsView, Iterator, KeysView, MutableMapping, ValuesView
 from typing import Any
 
 from dispatchkit.marks import override
@@ -67,6 +67,24 @@ class Registered(MutableMapping[str, Any]):
     @override
     def __len__(self) -> int:
         return len(self._names)
+
+    @override
+    def keys(self) -> KeysView[str]:
+        """Return the names, which may be walked from the last to the first, as a dictionary's."""
+        return self._names.keys()
+
+    @override
+    def items(self) -> ItemsView[str, Any]:
+        """Return the members with their names, which may be walked from the last to the first."""
+        return dict(self).items()
+
+    @override
+    def values(self) -> ValuesView[Any]:
+        """Return the members, which may be walked from the last to the first."""
+        return dict(self).values()
+
+    def __reversed__(self) -> Iterator[str]:
+        return reversed(self._names)
 
     @override
     def __repr__(self) -> str:

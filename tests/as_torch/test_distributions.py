@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from functools import partial
 from typing import Any
 
@@ -148,6 +148,36 @@ def torch() -> Any:
     library.set_default_dtype(library.float64)
     yield library
     library.set_default_dtype(before)
+
+
+def in_single(value: Any) -> Any:
+    if isinstance(value, np.ndarray) and value.dtype.kind == "f":
+        return value.astype("float32")
+    return value
+
+
+@pytest.fixture
+def single() -> Iterator[Any]:
+    """Have floating-point numbers made in single precision."""
+    before = spelled.get_default_dtype()
+    spelled.set_default_dtype(spelled.float32)
+    yield spelled.float32
+    spelled.set_default_dtype(before)
+
+
+@pytest.mark.filterwarnings("ignore::RuntimeWarning")
+@pytest.mark.parametrize("name", CASES)
+def test_what_distributions_in_single_precision_know_is_in_single_precision(name: str, single: Any) -> None:
+    cls, parameters, value = CASES[name]
+    d = distribution(spelled, cls, {key: in_single(x) for key, x in parameters.items()})
+    x = tensor(spelled, in_single(value))
+    for asked, ask in ASKED.items():
+        try:
+            found = ask(d, x)
+        except (NotImplementedError, ValueError):  # rounded, some values are outside of the support
+            continue
+        if isinstance(found, spelled.Tensor) and found.dtype.kind == "f":
+            assert found.dtype == single, asked
 
 
 @pytest.mark.filterwarnings("ignore::RuntimeWarning")

@@ -267,7 +267,7 @@ class StudentT(LocationScale):
     @override
     def variance(self) -> Any:
         finite = self.scale**2 * self.df / xp.where(self.df > 2, self.df - 2, 1.0)
-        return xp.where(self.df > 2, finite, xp.where(self.df > 1, math.inf, math.nan))
+        return xp.where(self.df > 2, finite, xp.where(self.df > 1, xp.full_like(self.df, math.inf), math.nan))
 
     @override
     def rsample(self, sample_shape: Any = ()) -> Any:
@@ -344,7 +344,8 @@ class Uniform(Distribution):
     def log_prob(self, value: Any) -> Any:
         self._validate_sample(value)
         inside = (self.low <= value) & (value < self.high)
-        return xp.where(inside, 0.0, -math.inf) - xp.log(self.high - self.low)
+        width = self.high - self.low
+        return xp.where(inside, xp.zeros_like(width), -math.inf) - xp.log(width)
 
     @override
     def cdf(self, value: Any) -> Any:

@@ -185,6 +185,28 @@ class Distribution:
         """Return the exponential of the entropy."""
         return xp.exp(self.entropy())
 
+    def _get_checked_instance(self, cls: Any, _instance: Any = None) -> Any:
+        """Return a distribution without parameters, for `expand` of a class to fill.
+
+        Parameters
+        ----------
+        cls : the class whose `expand` it is
+        _instance : a distribution to fill in the place of a new one
+
+        Raises
+        ------
+        NotImplementedError : for a class derived from it that has its own parameters, and no `expand`
+        """
+        if _instance is not None:
+            return _instance
+        derived = type(self)
+        if derived is not cls and derived.__init__ is not cls.__init__:
+            raise NotImplementedError(
+                f"Subclass {derived.__name__} of {cls.__name__} that defines a custom __init__ method must also define "
+                f"a custom .expand() method"
+            )
+        return derived.__new__(derived)
+
     def _extended_shape(self, sample_shape: Any = ()) -> Any:
         """Return the shape of draws."""
         if isinstance(sample_shape, int):

@@ -20,6 +20,13 @@ def broadcast_all(*values: Any) -> tuple[Any, ...]:
     return tuple(parameters(*values)[:-1])
 
 
+def sum_rightmost(value: Any, dim: int) -> Any:
+    """Return the sums over so many last axes."""
+    if dim == 0:
+        return value
+    return xp.sum(value, axis=tuple(range(-dim, 0)))
+
+
 def probs_to_logits(probs: Any, is_binary: bool = False) -> Any:
     """Return the logarithms of probabilities, or of the odds.
 

@@ -40,7 +40,7 @@ class Transform:
     @property
     def inv(self) -> Any:
         """The inverse."""
-        return _Inverse(self)
+        return _InverseTransform(self)
 
     def __call__(self, x: Any) -> Any:
         """Return the value for an argument."""
@@ -79,7 +79,7 @@ class Transform:
         return f"{type(self).__name__}()"
 
 
-class _Inverse(Transform):
+class _InverseTransform(Transform):
     """The inverse of a function.
 
     Parameters

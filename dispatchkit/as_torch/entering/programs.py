@@ -28,6 +28,7 @@ from dispatchkit.as_torch.layers.weighted import Bilinear, DataParallel, Embeddi
 from dispatchkit.as_torch.machine import amp, limits, modes, processes, samples
 from dispatchkit.as_torch.machine import settings as machine
 from dispatchkit.as_torch.machine.functions import InplaceFunction
+from dispatchkit.as_torch.machine.lists import OF_FOREACH_UTILS, functions_of_lists
 from dispatchkit.as_torch.machine.saved import SavedTensor, give_saved_values
 from dispatchkit.as_torch.machine.vertices import get_gradient_edge, give_vertices
 from dispatchkit.as_torch.matrices import coordinates
@@ -129,8 +130,12 @@ def enter_programs() -> None:
         extend_module(place, held)
     extend_module("", method_functions(vars(sys.modules[HOME])))
     # Names that are not public, and that programs ask for all the same.
-    vars(sys.modules[HOME]).update(torch=sys.modules[HOME], _assert_async=processes.assert_async)
-    vars(sys.modules[f"{HOME}.distributions.utils"])["_standard_normal"] = tools.standard_normal
+    names = {"torch": sys.modules[HOME], "_assert_async": processes.assert_async, **functions_of_lists()}
+    vars(sys.modules[HOME]).update(names)
+    enter_module("_C", {"_log_api_usage_once": machine.nothing})
+    enter_module("utils._foreach_utils", OF_FOREACH_UTILS)
+    of_sums = {"_standard_normal": tools.standard_normal, "_sum_rightmost": tools.sum_rightmost}
+    vars(sys.modules[f"{HOME}.distributions.utils"]).update(of_sums)
     vars(sys.modules[f"{HOME}.hub"])["HASH_REGEX"] = re.compile(r"-([a-f0-9]*)\.")
     enter_homes()
     hide_own_modules()
@@ -256,9 +261,10 @@ def _enter_machine() -> None:
     of_cuda |= dict.fromkeys(("memory_allocated", "max_memory_allocated", "memory_reserved"), machine.zero)
     extend_module("cuda", of_cuda)
     extend_module("backends.cudnn", {"benchmark": False, "deterministic": False, "enabled": False})
-    scripts = ("script", "ignore", "unused", "export", "script_if_tracing")
+    scripts = ("script", "script_method", "ignore", "unused", "export", "script_if_tracing")
     traced = dict.fromkeys(("is_scripting", "is_tracing"), machine.no)
-    enter_module("jit", {**dict.fromkeys(scripts, machine.as_it_is), **traced, "Final": Final, "annotate": _annotate})
+    of_scripts = {**dict.fromkeys(scripts, machine.as_it_is), "ScriptModule": derived("ScriptModule", "jit", Module)}
+    enter_module("jit", {**of_scripts, **traced, "Final": Final, "annotate": _annotate})
     extend_module("testing", {name: getattr(samples, name) for name in samples.__all__})
     extend_module("linalg", {"LinAlgError": np.linalg.LinAlgError})
     of_group = {"is_available": machine.no, "is_initialized": machine.no}

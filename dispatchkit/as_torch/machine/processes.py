@@ -15,7 +15,7 @@ import numpy as np
 
 from dispatchkit import data
 from dispatchkit.as_torch.files import serialization
-from dispatchkit.as_torch.machine import settings
+from dispatchkit.as_torch.machine import futures, settings
 from dispatchkit.as_torch.spelling import spelling_results
 from dispatchkit.backends.arrays import dtype_name
 from dispatchkit.declare.namespace import tensor_namespace as xp
@@ -212,6 +212,14 @@ TOGETHER = (
 )
 
 
+class ScriptFunction:
+    """A function that was translated, of which there are none: `torch.jit.script` gives functions back as they are."""
+
+
+class ProcessGroup:
+    """Processes that do something together, of which there are none; annotations name it."""
+
+
 class ReduceOp(enum.Enum):
     """How what several processes have becomes one."""
 
@@ -228,15 +236,17 @@ def modules() -> dict[str, dict[str, Any]]:
     return {
         "": {"to_dlpack": to_dlpack},
         "compiler": {**as_they_are, **dict.fromkeys(asked, settings.no)},
-        "distributed": {**dict.fromkeys(TOGETHER, _without_group), "ReduceOp": ReduceOp},
+        "distributed": {**dict.fromkeys(TOGETHER, _without_group), "ProcessGroup": ProcessGroup, "ReduceOp": ReduceOp},
         "distributed.nn": dict.fromkeys(
             ("all_gather", "all_reduce", "all_to_all", "broadcast", "gather", "reduce", "reduce_scatter", "scatter"),
             _without_group,
         ),
+        "futures": {name: getattr(futures, name) for name in futures.__all__},
         "hub": {
             **dict.fromkeys(("load", "load_state_dict_from_url", "download_url_to_file"), _from_the_net),
             "get_dir": _folder_of_hub,
         },
+        "jit": {"ScriptFunction": ScriptFunction},
         "multiprocessing": {**of_processes, **sharing},
         "nn.attention": {"SDPBackend": SDPBackend, "sdpa_kernel": nullcontext},
         "nn.parallel": {"DistributedDataParallel": DistributedDataParallel},
