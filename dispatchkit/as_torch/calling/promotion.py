@@ -156,6 +156,8 @@ def in_common_dtype(
     dtype = common_dtype(flat, not WITH_AXES.get(path, frozenset()).isdisjoint(operands))
     if as_floats and dtype.kind in "bui":
         dtype = np.dtype(xp.get_default_dtype())
+    if not any(isinstance(each, Storage) for each in flat):
+        return {name: xp.asarray(value, dtype=dtype) for name, value in operands.items()}
     return {name: cast for name, value in operands.items() if (cast := _cast(value, dtype)) is not value}
 
 
