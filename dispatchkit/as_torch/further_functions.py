@@ -146,7 +146,7 @@ def bincount(input, weights=None, minlength=0):
     if not input.numel() and minlength >= 0:
         return xp.zeros((minlength,), dtype=xp.int64)  # whatever the weights
     if weights is not None and xp.isdtype(weights.dtype, "complex floating"):
-        weights = xp.real(weights)
+        weights = xp.astype(xp.real(weights), xp.float64)
     return xp.bincount(input, weights, minlength=minlength)
 
 

@@ -15,6 +15,7 @@ torch: Any = dispatchkit.as_torch
 F, T = torch.nn.functional, torch.tensor
 INF, NAN = math.inf, math.nan
 BYTES = T([3, 4], dtype=torch.uint8)
+SINGLE = T([1.5, 2.5], dtype=torch.float32)
 SHORT = T([3], dtype=torch.int8)
 PIVOTS = T([1, 2], dtype=torch.int32)
 SINGULAR = T([[1.0, 2.0], [0.0, 0.0]])
@@ -64,6 +65,8 @@ TAKEN: list[tuple[Callable[[], Any], Any]] = [
     (lambda: torch.alpha_dropout(T([3]), 1.0, True), [0]),
     # The old words for a reduction say whether a mean is taken.
     (lambda: F.hinge_embedding_loss(T([1, 4]), T([1, 1]), 0.0, False), 5),
+    (lambda: torch.segment_reduce(T([2.0, 3.0]), "sum", lengths=T([0.5]), offsets=T([0, 2])), [5.0]),
+    (lambda: torch.bincount(T([1]), T([2 + 1j], dtype=torch.complex64)).reshape(1, 2), [[0.0, 2.0]]),
     # An axis may be one of the operand that has more.
     (lambda: torch.linalg.vecdot(torch.ones(2, 3), torch.ones(4, 2, 3), dim=2), np.full((4, 2), 3.0)),
 ]
@@ -125,6 +128,23 @@ REFUSED: list[tuple[Callable[[], Any], type[Exception], str]] = [
     (lambda: torch.clamp(BYTES, 1, 300), RuntimeError, "value 300 cannot be converted to type uint8 without overflow"),
     (lambda: torch.clamp_max(SHORT, -300), RuntimeError, "value -300 cannot be converted to type int8"),
     (lambda: torch.where(T([True]), SHORT, 300), RuntimeError, "value 300 cannot be converted to type int8"),
+    (
+        lambda: torch.addcdiv(SINGLE, SINGLE, SINGLE, value=1e300),
+        RuntimeError,
+        "value 1e.300 cannot be converted to type float32 without overflow",
+    ),
+    (lambda: F.hinge_embedding_loss(SINGLE, SINGLE, 1e300), RuntimeError, "value 1e.300 cannot be converted to type"),
+    (lambda: torch.where(SINGLE > 0, SINGLE, -1e300), RuntimeError, "value -1e.300 cannot be converted to type"),
+    (lambda: torch.linspace(0, 1e300, 2, dtype=torch.float32), RuntimeError, "value 1e.300 cannot be converted to"),
+    (lambda: torch.native_batch_norm(T([1]), None, None, None, None, True, 0.1, 0.1), IndexError, "at least 2 dim"),
+    (lambda: torch.lu_unpack(T([1.0]), T([1])), IndexError, "Expected LU_data to have at least 2 dimensions"),
+    (
+        lambda: F.max_unpool3d(
+            torch.ones(1, 1, 1, 1), torch.zeros(1, 1, 1, 1, dtype=torch.int64), 2, 2, 0.5, (1, 1, 1)
+        ),
+        TypeError,
+        r"max_unpool3d\(\): argument 'padding' must be tuple of ints, found .0.5, 0.5, 0.5.",
+    ),
     (lambda: F.pad(BYTES, (0, 1), "constant", -3), RuntimeError, "value -3 cannot be converted to type Byte"),
     (lambda: torch.unique(T([1j]), out=T([])), TypeError, "unexpected keyword argument 'out'"),
     (lambda: torch.fft.irfft(T([1.0, 1.0]), out=T([1j])), RuntimeError, "irfft expects a floating point output tensor"),

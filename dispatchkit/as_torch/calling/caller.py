@@ -20,10 +20,10 @@ import numpy as np
 from dispatchkit.as_torch import table
 from dispatchkit.as_torch.attributes.dtypes import plain_dtype
 from dispatchkit.as_torch.calling import (  # noqa: F401  # they enter what they look at
-    draw_checks,
     index_checks,
     matrix_checks,
     network_checks,
+    number_checks,
     shape_checks,
     window_checks,
 )

@@ -11,7 +11,6 @@ from typing import Any
 
 import numpy as np
 
-from dispatchkit.as_torch.calling.promotion import common_dtype
 from dispatchkit.as_torch.calling.signatures import NAMES
 from dispatchkit.as_torch.shared import in_dtype_of
 from dispatchkit.as_torch.table import is_array
@@ -419,19 +418,6 @@ def real_steps(given: Given) -> None:
         raise RuntimeError("trapezoid: Currently, we only support dx as a real number.")
     if not given["y"].ndim:
         raise IndexError("Dimension specified as -1 but tensor has no dimensions")
-
-
-@look_of("clamp", "clip", "clamp_min", "clamp_max", "where")
-def numbers_that_fit(given: Given) -> None:
-    values = [value for name, value in given.items() if name != "condition" and value is not None]
-    tensors = [value for value in values if is_array(value)]
-    if not tensors or len(tensors) == len(values) or kind_of(tensors[0]) not in "ui":
-        return
-    dtype = common_dtype(values)
-    limits = np.iinfo(dtype) if dtype.kind in "ui" else None
-    for value in values:
-        if limits and isinstance(value, int) and not (limits.min or -limits.max) <= value <= limits.max:
-            raise RuntimeError(f"value {value} cannot be converted to type {dtype} without overflow")
 
 
 @check_of("clamp", "clip")

@@ -211,9 +211,18 @@ def _look_at_unpooling(axes: int) -> None:
             )
         if numpy_name(index.dtype) != "int64":
             raise RuntimeError(f"elements in indices should be type int64 but got: {dtype_name(index)}")
-        if axes == 3 and min(steps) < 1:
-            raise RuntimeError(f"strides should be greater than zero, but got stride: {[*steps]}")
+        if axes == 3:
+            _check_windows_of_volumes(steps, ends)
         given["output_size"] = tuple(lengths)
+
+
+def _check_windows_of_volumes(steps: tuple[Any, ...], ends: tuple[Any, ...]) -> None:
+    """Raise for steps and padding that PyTorch refuses of windows over volumes alone."""
+    for name, numbers in (("padding", ends), ("stride", steps)):
+        if not all(hasattr(number, "__index__") for number in numbers):
+            raise TypeError(f"max_unpool3d(): argument {name!r} must be tuple of ints, found {numbers}")
+    if min(steps) < 1:
+        raise RuntimeError(f"strides should be greater than zero, but got stride: {[*steps]}")
 
 
 def _of_axes(value: Any, axes: int) -> tuple[Any, ...]:
