@@ -48,7 +48,7 @@ def norm_of_vectors(x: Any, order: Any, axis: Any = None, keepdims: bool = False
     order, axis, keepdims : as of `linalg.vector_norm`
     """
     axes = axis
-    if axis is None or np.size(axis) == 0:
+    if axis is None or np.size(axis) == 0 or not x.ndim:
         axes = tuple(range(x.ndim))
     elif isinstance(axis, int):
         axes = (axis,)

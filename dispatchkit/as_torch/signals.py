@@ -75,7 +75,8 @@ def stft(
     return_complex=None,
     align_to_window=None,
 ):
-    is_complex = xp.isdtype(input.dtype, "complex floating")
+    arrays = [x for x in (input, window) if x is not None]
+    is_complex = any(xp.isdtype(x.dtype, "complex floating") for x in arrays)
     if return_complex is None and not is_complex:
         raise RuntimeError("stft requires the return_complex parameter be given for real inputs, found None")
     if input.ndim not in (1, 2):

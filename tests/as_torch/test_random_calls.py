@@ -36,6 +36,7 @@ TAKEN: list[tuple[Callable[[], Any], Any]] = [
     (lambda: torch.linalg.vector_norm(T([-8.5]), ord=1e300), 8.5),
     (lambda: torch.linalg.vector_norm(T([[8.5], [0.5]]), ord=500, dim=1, keepdim=True), [[8.5], [0.5]]),
     (lambda: torch.norm(T(-8.5), p=NAN), 8.5),
+    (lambda: F.pairwise_distance(T(8.5), T(8.0), 3.0, 0.0), 0.5),
     (lambda: torch.dist(T([8.5]), T([8.0]), p=1e300), 0.5),
     (lambda: torch.linalg.vector_norm(T([0.0]), ord=0), 0.0),
     # Norms of matrices without elements are 0.
@@ -67,6 +68,11 @@ TAKEN: list[tuple[Callable[[], Any], Any]] = [
     (lambda: F.hinge_embedding_loss(T([1, 4]), T([1, 1]), 0.0, False), 5),
     (lambda: torch.segment_reduce(T([2.0, 3.0]), "sum", lengths=T([0.5]), offsets=T([0, 2])), [5.0]),
     (lambda: torch.bincount(T([1]), T([2 + 1j], dtype=torch.complex64)).reshape(1, 2), [[0.0, 2.0]]),
+    # A complex window makes a spectrum of all frequencies.
+    (
+        lambda: torch.stft(torch.ones(4), 4, 1, window=torch.ones(4) + 0j, center=False).real,
+        [[4.0], [0.0], [0.0], [0.0]],
+    ),
     # An axis may be one of the operand that has more.
     (lambda: torch.linalg.vecdot(torch.ones(2, 3), torch.ones(4, 2, 3), dim=2), np.full((4, 2), 3.0)),
 ]
@@ -212,6 +218,7 @@ def test_plain_numbers_have_the_default_dtype() -> None:
     assert torch.add(True, 2.0).dtype == torch.float32
     assert torch.div(1, 2).dtype == torch.float32
     assert torch.mul(2, 3).dtype == torch.int64
+    assert torch.kron(T([1.0]), T(2.0, dtype=torch.float64)).dtype == torch.float64
     z = T(1 + 2j, dtype=torch.complex128)
     assert torch.linspace(z, z, 2).dtype == torch.complex64
     assert torch.logspace(z, 2, 2).dtype == torch.complex64

@@ -57,6 +57,7 @@ PROMOTING = frozenset(
 WITH_AXES = {
     **dict.fromkeys(("column_stack", "hstack", "vstack", "row_stack", "dstack"), frozenset({"tensors"})),
     "addr": frozenset({"input"}),
+    "kron": frozenset({"input"}),
     "nn.functional.gaussian_nll_loss": frozenset({"var"}),
     "nn.functional.cosine_similarity": frozenset({"x1", "x2"}),
 }
