@@ -58,6 +58,11 @@ def lu_unpack(LU_data, LU_pivots, unpack_data=True, unpack_pivots=True):
     # The batch of the factors decides, where that of the pivots is longer.
     if len(batch) + 1 < LU_pivots.ndim:
         LU_pivots = xp.reshape(LU_pivots, (-1, LU_pivots.shape[-1]))[0]
+    if any(n not in (1, m) for n, m in zip(LU_pivots.shape[-2::-1], batch[::-1], strict=False)):
+        raise RuntimeError(
+            f"lu_unpack: LU_pivots must have the batch of LU_data, found shapes {[*LU_pivots.shape]} and "
+            f"{[*LU_data.shape]}"
+        )
     for k in range(LU_pivots.shape[-1]):
         P = _swap(P, k, LU_pivots[..., k] - 1)
     return xp.matrix_transpose(P), L, U
@@ -65,11 +70,27 @@ def lu_unpack(LU_data, LU_pivots, unpack_data=True, unpack_pivots=True):
 
 def linalg_lu_solve(LU, pivots, B, *, left=True, adjoint=False):
     P, L, U = lu_unpack(LU, pivots)
-    A = P @ L @ U
-    matrix = A
+    order = xp.argmax(xp.real(P), axis=-1)  # which column of each row is 1
+    factors = [(L, False, True), (U, True, False)]
     if adjoint:
-        matrix = xp.conj(xp.matrix_transpose(A))
-    return linalg_solve(matrix, B, left=left)
+        factors = [(xp.conj(xp.matrix_transpose(A)), not upper, unit) for A, upper, unit in factors]
+    begins = bool(left) is not bool(adjoint)  # whether the matrix that orders rows stands beside the right sides
+    if begins:
+        B = _in_order(B, xp.argsort(order, axis=-1), left)
+    else:
+        factors.reverse()
+    for A, upper, unit in factors:
+        B = linalg_solve_triangular(A, B, upper=upper, left=left, unitriangular=unit)
+    return B if begins else _in_order(B, order, left)
+
+
+def _in_order(B: Any, order: Any, of_rows: bool) -> Any:
+    """Return the rows of matrices, or their columns, in another order."""
+    if not of_rows:
+        return xp.matrix_transpose(_in_order(xp.matrix_transpose(B), order, True))
+    batch = np.broadcast_shapes(B.shape[:-2], order.shape[:-1])
+    places = xp.broadcast_to(order[..., None], (*batch, *B.shape[-2:]))
+    return xp.take_along_axis(xp.broadcast_to(B, places.shape), places, axis=-2)
 
 
 def linalg_lstsq(A, B, rcond=None, *, driver=None):
@@ -261,7 +282,12 @@ def _where_possible(name: str, compute: Any, A: Any, info: Any, check_errors: bo
     if check_errors and holds(xp.any(info != 0)):
         raise np.linalg.LinAlgError(f"{name}: the computation failed, info is {info.tolist()}")
     failed = (info != 0)[..., None, None]
-    y = compute(xp.where(failed, xp.eye(A.shape[-1], dtype=A.dtype), A), *others)
+    identity = xp.eye(A.shape[-1], dtype=A.dtype)
+    try:
+        y = compute(xp.where(failed, identity, A), *others)
+    except np.linalg.LinAlgError:  # of infinities and NaN, whose pivots are not 0
+        failed = failed | xp.logical_not(xp.all(xp.isfinite(A), axis=(-2, -1), keepdims=True))
+        y = compute(xp.where(failed, identity, A), *others)
     if y.ndim < A.ndim:
         failed = failed[..., 0]
     return xp.where(failed, np.nan, y), info

@@ -12,7 +12,7 @@ import numpy as np
 from dispatchkit.as_torch.factors import linalg_lu_solve
 from dispatchkit.as_torch.functions import split
 from dispatchkit.as_torch.further_functions import lgamma
-from dispatchkit.as_torch.shared import in_dtype_of, index_along, kept, of_parts, several, times
+from dispatchkit.as_torch.shared import in_dtype_of, index_along, kept, norm_of_vectors, of_parts, several, times
 from dispatchkit.as_torch.table import TRANSLATIONS, Function
 from dispatchkit.declare.namespace import tensor_namespace as xp
 from dispatchkit.declare.source import with_name
@@ -72,7 +72,7 @@ _FORMULAS: dict[str, Function] = {
     "addmm": lambda input, mat1, mat2, *, beta=1, alpha=1: kept(input, beta) + times(mat1 @ mat2, alpha),
     "addmv": lambda input, mat, vec, *, beta=1, alpha=1: kept(input, beta) + times(mat @ vec, alpha),
     "baddbmm": lambda input, batch1, batch2, *, beta=1, alpha=1: kept(input, beta) + times(batch1 @ batch2, alpha),
-    "dist": lambda input, other, p=2: xp.linalg.vector_norm(input - other, ord=p),
+    "dist": lambda input, other, p=2: norm_of_vectors(input - other, p),
     "einsum": lambda *args: np.einsum(args[0], *several(args[1:])),
     # Of arrays as a whole.
     "resolve_conj": lambda input: input,

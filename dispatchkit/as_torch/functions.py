@@ -24,6 +24,7 @@ from dispatchkit.as_torch.shared import (
     in_dtype_of,
     index_along,
     kept,
+    norm_of_vectors,
     running,
     times,
     written_functions,
@@ -364,7 +365,7 @@ def norm(input, p="fro", dim=None, keepdim=False, *, dtype=None):
     order = p
     if p in ("fro", None):
         order = 2
-    return xp.linalg.vector_norm(input, ord=order, axis=axis, keepdims=keepdim)
+    return norm_of_vectors(input, order, axis, keepdim)
 
 
 def linalg_solve(A, B, *, left=True):

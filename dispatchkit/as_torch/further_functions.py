@@ -10,7 +10,7 @@ import numpy as np
 
 from dispatchkit.as_torch.calling.indices import index_like_pytorch
 from dispatchkit.as_torch.calling.promotion import common_dtype, in_common_dtype
-from dispatchkit.as_torch.shared import in_floats, index_along, running, several, written_functions
+from dispatchkit.as_torch.shared import in_floats, index_along, norm_of_vectors, running, several, written_functions
 from dispatchkit.as_torch.table import ALONE, TRANSLATIONS, is_array
 from dispatchkit.backends.arrays import numpy_dtype
 from dispatchkit.declare.namespace import tensor_namespace as xp
@@ -133,7 +133,7 @@ def mean(input, dim=None, keepdim=False, *, dtype=None):
 def linalg_vector_norm(x, ord=2, dim=None, keepdim=False, *, dtype=None):
     if dtype is not None:
         x = xp.astype(x, numpy_dtype(dtype))
-    return xp.linalg.vector_norm(x, ord=ord, axis=dim, keepdims=keepdim)
+    return norm_of_vectors(x, ord, dim, keepdim)
 
 
 def linalg_vecdot(x, y, *, dim=-1):
@@ -146,7 +146,7 @@ def bincount(input, weights=None, minlength=0):
     if not input.numel() and minlength >= 0:
         return xp.zeros((minlength,), dtype=xp.int64)  # whatever the weights
     if weights is not None and xp.isdtype(weights.dtype, "complex floating"):
-        weights = xp.real(weights)
+        weights = xp.astype(xp.real(weights), xp.float64)
     return xp.bincount(input, weights, minlength=minlength)
 
 
@@ -166,9 +166,9 @@ def trapezoid(y, x=None, *, dx=1, dim=-1):
 
 
 def cumulative_trapezoid(y, x=None, *, dx=1, dim=-1):
-    steps = dx
-    if x is not None:
-        steps = _steps("cumulative_trapezoid", y, x, dim)
+    if x is None:
+        return xp.cumulative_sum(_pairs(y, dim) * (dx / 2), axis=dim % y.ndim)
+    steps = _steps("cumulative_trapezoid", y, x, dim)
     return xp.cumulative_sum(_pairs(y, dim) * steps, axis=dim % y.ndim) / 2
 
 

@@ -15,7 +15,7 @@ import numpy as np
 
 from dispatchkit import nn
 from dispatchkit.as_torch.calling.promotion import in_common_dtype
-from dispatchkit.as_torch.shared import in_floats, written_functions
+from dispatchkit.as_torch.shared import in_floats, norm_of_vectors, written_functions
 from dispatchkit.as_torch.table import ALONE, TRANSLATIONS, is_array
 from dispatchkit.backends.arrays import dtype_name, same_dtype
 from dispatchkit.backends.numpy import HALF, SINGLE
@@ -237,6 +237,8 @@ def local_response_norm(input, size, alpha=1e-4, beta=0.75, k=1.0):
 
 
 def batch_norm(input, running_mean, running_var, weight=None, bias=None, training=False, momentum=0.1, eps=1e-5):
+    if training and not input.numel():
+        return xp.clone(input)
     if training:
         _track(input, (0, *range(2, input.ndim)), running_mean, running_var, momentum)
     return functional.batch_norm(input, running_mean, running_var, weight, bias, training=training, eps=eps)
@@ -247,6 +249,8 @@ def instance_norm(
 ):
     if not use_input_stats:
         return functional.batch_norm(input, running_mean, running_var, weight, bias, eps=eps)
+    if not input.numel():
+        return xp.clone(input)
     _track(input, tuple(range(2, input.ndim)), running_mean, running_var, momentum)
     return functional.group_norm(input, input.shape[1], weight, bias, eps)
 
@@ -337,7 +341,8 @@ def unfold(input, kernel_size, dilation=1, padding=0, stride=1):
 
 def fold(input, output_size, kernel_size, dilation=1, padding=0, stride=1):
     windows = _grid(sizes(nn.Conv2d, "output_size", output_size, 2), kernel_size, dilation, padding, stride)
-    parts = xp.reshape(input, (*input.shape[:-2], -1, windows.size, *windows.counts))
+    channels = input.shape[-2] // windows.size
+    parts = xp.reshape(input, (*input.shape[:-2], channels, windows.size, *windows.counts))
     elements = [parts[..., i, :, :] for i in range(windows.size)]
     return summed_windows(xp, elements, (*parts.shape[:-3], *windows.lengths), input.dtype, windows)
 
@@ -429,6 +434,8 @@ def _unpooling(axes):
             lengths = [(n - 1) * s - 2 * p + k for n, s, p, k in along]
         lengths = lengths[-axes:]
         zeros = xp.zeros((*lead, math.prod(lengths)), dtype=input.dtype)
+        if not zeros.numel():
+            return xp.reshape(zeros, (*lead, *lengths))
         places, elements = (xp.reshape(x, (*lead, -1)) for x in (indices, input))
         y = TRANSLATIONS["scatter"](zeros, -1, places, elements.detach())
         # Each of several elements for a place gets the gradient there, as in PyTorch.
@@ -585,7 +592,7 @@ def cosine_similarity(x1, x2, dim=1, eps=1e-8):
 def pairwise_distance(x1, x2, p=2.0, eps=1e-6, keepdim=False):
     pair = {"x1": x1, "x2": x2}
     pair |= in_common_dtype(pair)
-    return xp.linalg.vector_norm(in_floats(pair["x1"] - pair["x2"]) + eps, ord=p, axis=-1, keepdims=keepdim)
+    return norm_of_vectors(in_floats(pair["x1"] - pair["x2"]) + eps, p, -1, keepdim)
 
 
 for _name, _function in written_functions(globals()).items():

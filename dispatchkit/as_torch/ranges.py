@@ -64,8 +64,9 @@ def linspace(start, end, steps, *, dtype=None, device=None, requires_grad=False)
     if all(isinstance(value, (int, float)) for value in ends) and not all(map(math.isfinite, ends)):
         with np.errstate(invalid="ignore"):
             return xp.asarray(_between(ends[0], ends[1], steps), **(made | {"dtype": dtype or xp.get_default_dtype()}))
-    if dtype is None and not any(isinstance(value, complex) for value in ends):
-        made["dtype"] = xp.get_default_dtype()
+    if dtype is None:
+        is_complex = any(isinstance(value, complex) for value in ends)
+        made["dtype"] = np.result_type(np.dtype(xp.get_default_dtype()), np.complex64 if is_complex else np.float16)
     return xp.linspace(start, end, steps, **made)
 
 

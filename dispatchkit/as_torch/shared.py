@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+import math
 import warnings
 from collections.abc import Container, Mapping, Sequence
 from types import FunctionType
@@ -36,6 +37,24 @@ def times(x: Any, alpha: Any, beside: Any = None) -> Any:
     if is_array(x) and xp.isdtype(x.dtype, "bool") and isinstance(alpha, int):
         alpha = bool(alpha)  # as booleans are multiplied by
     return x * alpha
+
+
+def norm_of_vectors(x: Any, order: Any, axis: Any = None, keepdims: bool = False) -> Any:
+    """Return norms of vectors; of one element that is the absolute value, whose powers may be beyond the dtype.
+
+    Parameters
+    ----------
+    x : an array
+    order, axis, keepdims : as of `linalg.vector_norm`
+    """
+    axes = axis
+    if axis is None or np.size(axis) == 0 or not x.ndim:
+        axes = tuple(range(x.ndim))
+    elif isinstance(axis, int):
+        axes = (axis,)
+    if order not in (0, 1, 2, math.inf, -math.inf) and math.prod(x.shape[each] for each in axes) == 1:
+        return xp.sum(xp.abs(x), axis=axes, keepdims=keepdims) if axes else xp.abs(x)
+    return xp.linalg.vector_norm(x, ord=order, axis=axis, keepdims=keepdims)
 
 
 def in_dtype_of(x: Any, value: Any) -> Any:

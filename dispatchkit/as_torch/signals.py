@@ -75,7 +75,8 @@ def stft(
     return_complex=None,
     align_to_window=None,
 ):
-    is_complex = xp.isdtype(input.dtype, "complex floating")
+    arrays = [x for x in (input, window) if x is not None]
+    is_complex = any(xp.isdtype(x.dtype, "complex floating") for x in arrays)
     if return_complex is None and not is_complex:
         raise RuntimeError("stft requires the return_complex parameter be given for real inputs, found None")
     if input.ndim not in (1, 2):
@@ -171,6 +172,8 @@ def _hop_and_window(name, like, n_fft, hop_length, win_length, window):
         raise RuntimeError(f"{name}: expected hop_length > 0, but got hop_length={hop}")
     if not 0 < length <= n_fft:
         raise RuntimeError(f"{name}: expected 0 < win_length <= n_fft, but got win_length={length}, n_fft={n_fft}")
+    if name == "istft" and hop > length:
+        raise RuntimeError(f"istft: expected 0 < hop_length <= win_length, found {hop} and {length}")
     if window is None:
         window = xp.ones(length, dtype=xp.real(like).dtype)
     if tuple(window.shape) != (length,):

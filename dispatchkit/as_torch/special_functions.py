@@ -34,7 +34,12 @@ BINARY = dict.fromkeys(("gammainc", "gammaincc", "xlog1py", "zeta"))
 
 def function_at(name: str, *args: Any) -> Any:
     """Return the values of one of these functions: an array of the library of the arguments, of tensors a tensor."""
-    y = OPERATIONS[f"special.{name}"](*args)
+    return values_of(OPERATIONS[f"special.{name}"], *args)
+
+
+def values_of(function: Function, *args: Any) -> Any:
+    """Return the values of an operation: an array of the library of the arguments, of tensors a tensor."""
+    y = function(*args)
     if any(isinstance(value, Storage) for value in args):
         return y
     return y.array
@@ -170,12 +175,12 @@ def airy_ai_slope(xp: Any, x: Any, /) -> Any:
 
 @airy_ai.def_partial
 def airy_ai_partial(x: Any) -> Any:
-    return airy_ai_slope(x)
+    return values_of(airy_ai_slope, x)
 
 
 @airy_ai_slope.def_partial
 def airy_ai_slope_partial(x: Any) -> Any:
-    return x * airy_ai(x)
+    return x * values_of(airy_ai, x)
 
 
 OPERATIONS["special.airy_ai"] = airy_ai

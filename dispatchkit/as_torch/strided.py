@@ -145,9 +145,11 @@ def as_strided(input: Any, size: Any, stride: Any, storage_offset: Any = None) -
 
 
 def as_strided_scatter(input: Any, src: Any, size: Any, stride: Any, storage_offset: Any = None) -> Any:
-    x = xp.reshape(xp.clone(input), input.shape)
-    own, size, stride, shift = _checked(x, size, stride, storage_offset)
-    if any(not step and length > 1 for length, step in zip(size, stride, strict=True)):
+    own, size, stride, shift = _checked(input, size, stride, storage_offset)
+    if _repeats(input.shape, own):
+        input = xp.reshape(xp.reshape(input, (-1,)), input.shape)  # which has memory of its own
+        own, size, stride, shift = _checked(input, size, stride, storage_offset)
+    if _repeats(size, stride):
         raise RuntimeError(
             "unsupported operation: more than one element of the written-to tensor refers to a single memory location"
         )
@@ -155,8 +157,10 @@ def as_strided_scatter(input: Any, src: Any, size: Any, stride: Any, storage_off
         raise RuntimeError(
             f"expected src to have a size equal to the slice of self. src size = {[*src.shape]}, slice size = {[*size]}"
         )
-    numbers = _numbers_at(x.shape, own, size, stride, shift)
-    return xp.reshape(xp.index_put(xp.reshape(x, (-1,)), xp.asarray(numbers), xp.reshape(src, (-1,))), x.shape)
+    numbers = xp.asarray(_numbers_at(input.shape, own, size, stride, shift))
+    # What the tensor shows none of is written behind its elements.
+    elements = xp.concat([xp.reshape(input, (-1,)), xp.zeros((1,), dtype=input.dtype)])
+    return xp.reshape(xp.index_put(elements, numbers, xp.reshape(src, (-1,)))[:-1], input.shape)
 
 
 def empty_strided(size: Any, stride: Any, *, dtype: Any = None, device: Any = None, requires_grad: bool = False) -> Any:
@@ -197,7 +201,7 @@ part_view.def_kernel("numpy", lambda x, /, imaginary: x.imag if imaginary else x
 
 @part_view.def_vjp("x", shapes=("x",))
 def part_view_vjp(xp: Any, g: Any, x: Any, imaginary: bool) -> Any:
-    return 1j * g if imaginary else g
+    return of_parts(xp.zeros_like(g), g) if imaginary else g
 
 
 @part_view.def_jvp("x")

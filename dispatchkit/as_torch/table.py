@@ -146,7 +146,7 @@ NO_AXES_ARE_ALL = frozenset(
     }
 )
 # Functions of an axis of what their operands are broadcast to.
-AXES_OF_BOTH = frozenset({"nn.functional.cosine_similarity"})
+AXES_OF_BOTH = frozenset({"linalg.vecdot", "nn.functional.cosine_similarity"})
 # Functions that may be given an axis twice.
 REPEATED_AXES = frozenset({"roll", "tensordot", "fft.fftshift", "fft.ifftshift"})
 # Functions of an axis that a number has not.

@@ -140,3 +140,19 @@ def test_an_entry_about_a_part_covers_results_that_differ_in_it(part: str, cover
     entry = Entry(("value",), ("lu_unpack",), "why", parts=("P",))
     found: Any = Found(Call("lu_unpack", "function", ()), "value", "", part=part)
     assert entry.covers(found) is covered
+
+
+@pytest.mark.parametrize(
+    ("names", "covered"), [(("jvp", "grad"), True), (("grad", "jvp"), False), (("jvp",), False), ((), False)]
+)
+def test_an_entry_about_derivatives_covers_calls_that_are_transformed_so(names: tuple[str, ...], covered: bool) -> None:
+    entry = Entry(("value",), ("det",), "why", derivatives=("grad of jvp",))
+    found: Any = Found(Call("det", "transformed", (), transformations=names), "value", "")
+    assert entry.covers(found) is covered
+
+
+@pytest.mark.parametrize(("places", "covered"), [([0, 1, 0], True), ([0, 1, 2], False), ([0.0, 0.0], False)])
+def test_an_entry_about_repeated_integers_covers_calls_that_have_some(places: list[Any], covered: bool) -> None:
+    entry = Entry(("value",), ("put",), "why", repeated=True)
+    found: Any = Found(Call("put", "function", (Array(np.asarray(places)),)), "value", "")
+    assert entry.covers(found) is covered

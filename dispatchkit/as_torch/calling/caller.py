@@ -20,10 +20,10 @@ import numpy as np
 from dispatchkit.as_torch import table
 from dispatchkit.as_torch.attributes.dtypes import plain_dtype
 from dispatchkit.as_torch.calling import (  # noqa: F401  # they enter what they look at
-    draw_checks,
     index_checks,
     matrix_checks,
     network_checks,
+    number_checks,
     shape_checks,
     window_checks,
 )
@@ -73,6 +73,8 @@ LISTS = frozenset({"split_with_sizes_copy", "unbind_copy"})
 OF_ALL = frozenset({"max", "min"})
 # Axes that numbers are taken along as one element.
 LIFTED = frozenset({"dim", "dim0", "axis0"})
+# Functions whose results of integers are floating-point numbers unless they are to be rounded.
+QUOTIENTS = frozenset({"div", "divide"})
 # Kinds of arguments that may be tensors with axes.
 OF_TENSORS = frozenset({"Tensor", "Any"})
 MOST = 100  # plans that a function keeps
@@ -235,6 +237,11 @@ class FunctionCaller:
             given = arguments_by_name(self.path, self.names, self.targets, args, kwargs)
             check_types(self.path, args, kwargs, given)
 
+    def look_at_out(self, given: dict[str, Any]) -> None:
+        """Refuse an argument `out` that the function has not, before the kinds of elements are looked at."""
+        if not self.signatures.takes_out:
+            self.check_no_out(self.path.rpartition(".")[2], given)
+
     def look_at_reduction(self, given: dict[str, Any]) -> None:
         """Refuse a word for a reduction that there is not, as PyTorch's losses do before anything else."""
         if self.reduces and given.get("size_average") is None and given.get("reduce") is None:
@@ -260,6 +267,7 @@ class FunctionCaller:
             if not any(getattr(x, "ndim", 1) == 0 for x in (*args, *kwargs.values())):
                 # Numbers that are arrays are taken wherever arrays are, and for plain numbers, too.
                 self.fitting.add(types)
+        self.look_at_out(given)
         for look in self.looks:
             look(given)
         uncast = dict(given)
@@ -380,7 +388,8 @@ class FunctionCaller:
         if given.get("dtype") is not None:
             return None
         if self.promotes:
-            cast = in_common_dtype(given, table.NUMBERS_IN_COMMON, self.aside, path=self.path, as_floats=self.as_floats)
+            as_floats = self.as_floats or (self.path in QUOTIENTS and given.get("rounding_mode") is None)
+            cast = in_common_dtype(given, table.NUMBERS_IN_COMMON, self.aside, path=self.path, as_floats=as_floats)
             if cast:
                 given |= cast
                 arrays |= {name: value for name, value in cast.items() if name in arrays}

@@ -388,6 +388,8 @@ def counts_of_repeats(given: Given) -> None:
     x, counts, size = given["input"], given.get("repeats"), given.get("output_size")
     if counts is None:
         x = counts = given["input"]
+        if numpy_name(x.dtype) not in ("int32", "int64"):
+            raise NotImplementedError(f'"repeat_interleave" not implemented for {dtype_name(x)!r}')
     if is_array(counts):
         if counts.is_tracer:
             return

@@ -232,7 +232,7 @@ def axes_of_cross(given: Given) -> None:
         )
 
 
-@look_of("lu_solve", "linalg.lu_solve", "lu_unpack")
+@look_each_time_of("lu_solve", "linalg.lu_solve", "lu_unpack")
 def dtype_of_pivots(given: Given) -> None:
     pivots: Any = given.get("pivots", given.get("LU_pivots"))
     if given.get("unpack_pivots", True) and is_array(pivots) and numpy_name(pivots.dtype) != "int32":

@@ -179,7 +179,7 @@ def dtypes_of_norms(given: Given) -> None:
             )
 
 
-@look_of(f"{F}hardtanh")
+@look_each_time_of(f"{F}hardtanh")
 def order_of_limits(given: Given) -> None:
     low, high = given.get("min_val", -1.0), given.get("max_val", 1.0)
     if all(isinstance(value, (bool, int, float)) for value in (low, high)) and low > high:
@@ -187,7 +187,7 @@ def order_of_limits(given: Given) -> None:
 
 
 def _look_at_dropout(path: str, *, training: bool) -> None:
-    @look_of(path)
+    @look_each_time_of(path)
     def floats_to_drop(given: Given) -> None:
         x = given["input"]
         draws = given.get("training", training) and 0 < given.get("p", 0.5) < 1
@@ -205,7 +205,9 @@ for _name in ("alpha_dropout", "feature_alpha_dropout"):
 
 @look_each_time_of(f"{F}feature_alpha_dropout")
 def axes_of_features(given: Given) -> None:
-    if given.get("training", False) and given["input"].ndim < 2:
+    x = given["input"]
+    draws = given.get("training", False) and x.numel() and 0 < given.get("p", 0.5) < 1
+    if draws and x.ndim < 2:
         raise RuntimeError("Feature dropout requires at least 2 dimensions in the input")
 
 
@@ -318,6 +320,13 @@ def sizes_of_batches(given: Given) -> None:
         )
 
 
+@look_each_time_of(*(f"{F}{name}" for name in ("nll_loss", "cross_entropy", "linear_cross_entropy")))
+def dtype_of_classes(given: Given) -> None:
+    target = given["target"]
+    if is_array(target) and target.ndim > 1 and target.numel() and kind_of(target) in "ui" and target.dtype != np.int64:
+        raise RuntimeError(f"expected scalar type Long but found {dtype_name(target)}")
+
+
 @look_each_time_of(f"{F}cross_entropy")
 def dtype_of_class_weights(given: Given) -> None:
     x, target = given["input"], given["target"]
@@ -350,7 +359,7 @@ def shape_of_variance(given: Given) -> None:
     x, var = given["input"], given["var"]
     if not is_array(var) or var.shape == x.shape or var.shape == x.shape[:-1]:
         return
-    if not var.ndim or var.shape != (*x.shape[:-1], 1):
+    if not x.ndim or var.shape != (*x.shape[:-1], 1):
         raise ValueError(f"var is of incorrect size: found {[*var.shape]} for input of size {[*x.shape]}")
 
 
@@ -387,6 +396,8 @@ def lengths_that_fit(given: Given) -> None:
 def least_variance(given: Given) -> None:
     if given.get("training", False) and given.get("eps", 1e-5) <= 0:
         raise ValueError(f"batch_norm eps must be positive during training, but got {given['eps']}")
+    if given.get("eps", 1e-5) < 0:
+        raise ValueError(f"batch_norm eps must be non-negative, but got {given['eps']}")
 
 
 @look_of(f"{F}instance_norm")
@@ -563,10 +574,25 @@ def options_that_fit(given: Given) -> None:
         raise RuntimeError(f"value {value} cannot be converted to type {dtype_name(x)} without overflow")
 
 
+@look_of(f"{F}pad")
+def sign_of_padding(given: Given) -> None:
+    x, value = given["input"], given.get("value")
+    if kind_of(x) == "u" and isinstance(value, int) and value < 0 and any(given["pad"]):
+        raise RuntimeError(f"value {value} cannot be converted to type {dtype_name(x)} without overflow")
+
+
 @look_of(f"{F}local_response_norm")
 def axes_of_responses(given: Given) -> None:
     if given["input"].ndim < 3:
         raise ValueError(f"Expected 3D or higher dimensionality input (got {given['input'].ndim} dimensions)")
+
+
+@look_of(f"{F}interpolate", f"{F}upsample", f"{F}upsample_nearest", f"{F}upsample_bilinear")
+def whole_sizes(given: Given) -> None:
+    size = given.get("size")
+    first = size[0] if isinstance(size, tuple) and size else size
+    if isinstance(first, bool):
+        raise TypeError(f"interpolate: argument 'size' must be tuple of ints, found {size}")
 
 
 @look_of(f"{F}interpolate")
@@ -575,7 +601,7 @@ def bytes_between(given: Given) -> None:
         raise NotImplementedError(f"\"{given['mode']}\" not implemented for 'Byte'")
 
 
-@look_of(f"{F}hinge_embedding_loss")
+@look_each_time_of(f"{F}hinge_embedding_loss")
 def mean_of_floats(given: Given) -> None:
     if kind_of(given["input"]) == "c":
         raise NotImplementedError("clamp is not supported for complex types")

@@ -23,6 +23,10 @@ JOINING = frozenset(
 )
 
 
+# Functions whose results are written into real numbers alone.
+OF_REAL_NUMBERS = frozenset({"irfft", "irfft2", "irfftn", "hfft", "hfft2", "hfftn"})
+
+
 def written_into(
     name: str,
     out: Any,
@@ -101,6 +105,8 @@ def check_cast(name: str, part: Any, out: Any, *, same: bool = False) -> None:
     own, found = numpy_dtype(out.dtype), numpy_dtype(part.dtype)
     if name in OF_TRUTH and own.name not in ("bool", "uint8"):
         raise RuntimeError(f"{name} only supports bool tensor for result, got: {own}")
+    if name in OF_REAL_NUMBERS and own.kind == "c":
+        raise RuntimeError(f"{name} expects a floating point output tensor, but got {own}")
     if same and own != found:
         raise RuntimeError(f"Expected out tensor to have dtype {found}, but got {own} instead")
     if CATEGORIES[found.kind] > CATEGORIES[own.kind]:

@@ -57,6 +57,7 @@ PROMOTING = frozenset(
 WITH_AXES = {
     **dict.fromkeys(("column_stack", "hstack", "vstack", "row_stack", "dstack"), frozenset({"tensors"})),
     "addr": frozenset({"input"}),
+    "kron": frozenset({"input"}),
     "nn.functional.gaussian_nll_loss": frozenset({"var"}),
     "nn.functional.cosine_similarity": frozenset({"x1", "x2"}),
 }
@@ -156,6 +157,8 @@ def in_common_dtype(
     dtype = common_dtype(flat, not WITH_AXES.get(path, frozenset()).isdisjoint(operands))
     if as_floats and dtype.kind in "bui":
         dtype = np.dtype(xp.get_default_dtype())
+    if not any(isinstance(each, Storage) for each in flat):
+        return {name: xp.asarray(value, dtype=dtype) for name, value in operands.items()}
     return {name: cast for name, value in operands.items() if (cast := _cast(value, dtype)) is not value}
 
 

@@ -62,6 +62,7 @@ RANKS: dict[str, dict[str, tuple[int, ...]]] = {
     "meshgrid": {"tensors": (0, 1)},
     "mm": {"input": (2, 2), "mat2": (2, 2)},
     "multinomial": {"input": (1, 2)},
+    "native_batch_norm": {"input": (2,)},
     "mv": {"input": (2, 2), "vec": (1, 1)},
     "ormqr": {"input": (2,), "input2": (1,)},
     "outer": {"input": (1, 1), "vec2": (1, 1)},

@@ -175,6 +175,7 @@ PASSED_ON = {
     "arange": "Scalar? start, Scalar? end, Scalar? step",
     "bernoulli": "Tensor input",
     "nn.functional.embedding": "bool scale_grad_by_freq, bool sparse",
+    "nn.functional.fold": "int[2] output_size, int[2] kernel_size, int[2] dilation, int[2] padding, int[2] stride",
     "nn.functional.unfold": "int[2] kernel_size, int[2] dilation, int[2] padding, int[2] stride",
     "nonzero": "Tensor input",
     "unique_consecutive": "Tensor input, bool return_inverse, bool return_counts, int? dim",

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import numpy as np
 
-from dispatchkit.as_torch.calling.checks import Given, dtype_name, look_each_time_of, look_of
+from dispatchkit.as_torch.calling.checks import Given, dtype_name, kind_of, look_each_time_of, look_of
 from dispatchkit.backends.arrays import dtype_name as numpy_name
 
 F = "nn.functional."
@@ -25,16 +26,106 @@ def lengths_of_windows(given: Given) -> None:
         raise RuntimeError(f"input image {[*x.shape[-3:]]} smaller than kernel size {[*kernels]}")
 
 
+def _look_at_elements(kind: str, axes: int) -> None:
+    @look_each_time_of(f"{F}adaptive_{kind}_pool{axes}d")
+    def elements_of_windows(given: Given) -> None:
+        x, lengths = given["input"], _of_axes(given["output_size"], axes)
+        if x.ndim not in (axes + 1, axes + 2):
+            return
+        # Means of whole images may be of none, and nothing is averaged for no channels.
+        counted = axes
+        if kind == "max" or axes == 3:
+            counted = min(axes + 1, x.ndim - 1)
+        if 0 in x.shape[x.ndim - counted :] and (kind == "max" or set(lengths) != {1}):
+            raise RuntimeError(
+                f"adaptive_{kind}_pool{axes}d(): Expected input to have non-zero size for non-batch dimensions, but "
+                f"input has sizes {[*x.shape]}"
+            )
+
+
+for _kind in ("avg", "max"):
+    for _axes in (1, 2, 3):
+        _look_at_elements(_kind, _axes)
+
+
 @look_of(*(f"{F}adaptive_{kind}_pool{axes}d" for kind in ("avg", "max") for axes in (1, 2, 3)))
 def lengths_of_results(given: Given) -> None:
     if given["output_size"] is None:
         raise TypeError("argument 'output_size' (position 2) must be an int or a tuple of ints, not NoneType")
 
 
-@look_of(f"{F}unfold")
-def axes_to_unfold(given: Given) -> None:
-    if given["input"].ndim not in (3, 4):
-        raise np.exceptions.AxisError(f"unfold: Expected 3D or 4D tensor for input, but got: {[*given['input'].shape]}")
+# Options of windows that slide over images: what each must be, and the least number.
+SLIDING = (
+    ("kernel_size", "kernel size should be greater than zero", 1),
+    ("dilation", "dilation should be greater than zero", 1),
+    ("padding", "padding should be non-negative", 0),
+    ("stride", "stride should be greater than zero", 1),
+)
+
+
+@look_of(f"{F}unfold", f"{F}fold")
+def pairs_of_windows(given: Given) -> None:
+    for name in ("output_size", *(name for name, *_ in SLIDING)):
+        if isinstance(given.get(name), tuple) and len(given[name]) != 2:
+            raise RuntimeError(f"It is expected {name} equals to 2, but got size {len(given[name])}")
+    for name, words, least in SLIDING:
+        numbers = _of_axes(given.get(name, 1), 2)
+        if min(numbers) < least:
+            raise RuntimeError(f"{words}, but got {name}={numbers}")
+
+
+@look_each_time_of(f"{F}unfold")
+def lengths_to_unfold(given: Given) -> None:
+    x = given["input"]
+    if x.ndim < 3:
+        raise np.exceptions.AxisError(f"unfold: Expected 3D or 4D tensor for input, but got: {[*x.shape]}")
+    if x.ndim > 4 or 0 in x.shape[x.ndim - 3 :]:
+        raise RuntimeError(
+            f"Expected 3D or 4D (batch mode) tensor with possibly 0 batch size and other non-zero dimensions for "
+            f"input, but got: {[*x.shape]}"
+        )
+    counts = _counts_of_windows(given, x.shape[-2:])
+    if min(counts) < 1:
+        raise RuntimeError(
+            f"Given input with spatial size {(*x.shape[-2:],)}, the calculated shape of the array of sliding blocks is "
+            f"{counts}, but its components must be at least one"
+        )
+
+
+@look_each_time_of(f"{F}fold")
+def lengths_to_fold(given: Given) -> None:
+    x, kernels = given["input"], _of_axes(given["kernel_size"], 2)
+    if kind_of(x) in "ui":
+        raise NotImplementedError(f'"fold" not implemented for {dtype_name(x)!r}')
+    if x.ndim not in (2, 3) or 0 in x.shape[x.ndim - 2 :]:
+        raise RuntimeError(
+            f"Expected 2D or 3D (batch mode) tensor for input with possibly 0 batch size and non-zero dimensions for "
+            f"input, but got: {[*x.shape]}"
+        )
+    if x.shape[-2] % math.prod(kernels):
+        raise RuntimeError(
+            f"Expected size of input's dimension 1 to be divisible by the product of kernel_size, but got "
+            f"input.size(1)={x.shape[-2]} and kernel_size={kernels}"
+        )
+    lengths = _of_axes(given["output_size"], 2)
+    counts = _counts_of_windows(given, lengths)
+    if x.shape[-1] != math.prod(counts):
+        raise RuntimeError(
+            f"Given output_size={lengths}, expected size of input's dimension 2 to match the calculated number of "
+            f"sliding blocks {counts[0]} * {counts[1]} = {math.prod(counts)}, but got input.size(2)={x.shape[-1]}"
+        )
+    if min(counts) < 1:
+        raise RuntimeError(
+            f"Given output_size={lengths}, the calculated shape of the array of sliding blocks is {counts}, which is "
+            f"too small"
+        )
+
+
+def _counts_of_windows(given: Given, lengths: Any) -> tuple[int, ...]:
+    """Return how many windows there are along each of two axes."""
+    kernels, gaps, ends, steps = (_of_axes(given.get(name, int(name != "padding")), 2) for name, *_ in SLIDING)
+    along = zip(lengths, kernels, gaps, ends, steps, strict=True)
+    return tuple((n + 2 * end - gap * (k - 1) - 1) // step + 1 for n, k, gap, end, step in along)
 
 
 @look_each_time_of(*(f"{F}max_unpool{axes}d" for axes in (1, 2, 3)))
@@ -47,9 +138,33 @@ def shapes_of_places(given: Given) -> None:
         )
 
 
+def _look_at_places(axes: int) -> None:
+    @look_each_time_of(f"{F}max_unpool{axes}d")
+    def places_of_elements(given: Given) -> None:
+        x, index, lengths = given["input"], given["indices"], given["output_size"]
+        if 0 in x.shape[1:]:
+            raise RuntimeError(
+                f"max_unpool{axes}d: Expected input to have non-zero size for non-batch dimensions, but got "
+                f"{[*x.shape]}"
+            )
+        if index.is_tracer or not index.numel() or not math.prod(lengths):
+            return
+        places = np.asarray(index.array)
+        for place in (places.min(), places.max()):
+            if not 0 <= place < math.prod(lengths):
+                raise RuntimeError(
+                    f"Found an invalid max index: {place} (output volumes are of size {'x'.join(map(str, lengths))})"
+                )
+
+
 def _look_at_fractions(axes: int) -> None:
     @look_of(f"{F}fractional_max_pool{axes}d")
     def lengths_of_fractions(given: Given) -> None:
+        if given["input"].ndim <= axes:
+            raise np.exceptions.AxisError(
+                f"fractional_max_pool{axes}d(): Expected input to have {axes + 1} to {axes + 2} dimensions, but got "
+                f"{given['input'].ndim} (shape {[*given['input'].shape]})"
+            )
         for name in ("kernel_size", "output_size"):
             if isinstance(given.get(name), (tuple, list)) and len(given[name]) != axes:
                 raise RuntimeError(
@@ -96,7 +211,18 @@ def _look_at_unpooling(axes: int) -> None:
             )
         if numpy_name(index.dtype) != "int64":
             raise RuntimeError(f"elements in indices should be type int64 but got: {dtype_name(index)}")
+        if axes == 3:
+            _check_windows_of_volumes(steps, ends)
         given["output_size"] = tuple(lengths)
+
+
+def _check_windows_of_volumes(steps: tuple[Any, ...], ends: tuple[Any, ...]) -> None:
+    """Raise for steps and padding that PyTorch refuses of windows over volumes alone."""
+    for name, numbers in (("padding", ends), ("stride", steps)):
+        if not all(hasattr(number, "__index__") for number in numbers):
+            raise TypeError(f"max_unpool3d(): argument {name!r} must be tuple of ints, found {numbers}")
+    if min(steps) < 1:
+        raise RuntimeError(f"strides should be greater than zero, but got stride: {[*steps]}")
 
 
 def _of_axes(value: Any, axes: int) -> tuple[Any, ...]:
@@ -130,3 +256,4 @@ def _checked_lengths(asked: Any, lengths: list[Any], steps: Any) -> list[Any]:
 
 for _axes in (1, 2, 3):
     _look_at_unpooling(_axes)
+    _look_at_places(_axes)

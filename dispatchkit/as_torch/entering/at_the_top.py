@@ -96,10 +96,10 @@ def dropout(input: Any, p: float, train: bool) -> Any:
 
 def feature_dropout(input: Any, p: float, train: bool) -> Any:
     """Replace whole channels of samples, the second axis, by zeros at random, and scale the others."""
-    if input.ndim < 2:
-        raise RuntimeError("Feature dropout requires at least 2 dimensions in the input")
-    if not train or p == 0:
+    if not train or p == 0 or not input.numel():
         return input
+    if p < 1 and input.ndim < 2:
+        raise RuntimeError("Feature dropout requires at least 2 dimensions in the input")
     channels = xp.ones((*input.shape[:2], *(1,) * (input.ndim - 2)), dtype=input.dtype)
     return spell(input * dropout(spell(channels), p, train))
 

@@ -12,6 +12,7 @@ import numpy as np
 
 from dispatchkit import random
 from dispatchkit.as_torch.attributes.shapes import lengths_in
+from dispatchkit.as_torch.shared import of_parts
 from dispatchkit.as_torch.spelling import Tensor
 from dispatchkit.as_torch.strided import memory_of
 from dispatchkit.as_torch.table import is_array
@@ -252,7 +253,7 @@ def set_real(self: Any, value: Any) -> None:
     if not self.is_complex():
         self.copy_(value)
         return
-    self.copy_(xp.astype(value, self.imag.dtype) + 1j * self.imag)
+    self.copy_(of_parts(xp.astype(value, self.imag.dtype), self.imag))
 
 
 def set_imag(self: Any, value: Any) -> None:
@@ -264,7 +265,7 @@ def set_imag(self: Any, value: Any) -> None:
     """
     if not self.is_complex():
         raise RuntimeError("imag is not implemented for tensors with non-complex dtypes.")
-    self.copy_(self.real + 1j * xp.astype(value, self.real.dtype))
+    self.copy_(of_parts(self.real, xp.astype(value, self.real.dtype)))
 
 
 def sparse_dim(self: Any) -> int:

@@ -377,6 +377,8 @@ def _dropout_of_channels(axes):
             before = 1  # of one sample alone; two axes are always taken for samples and channels
         if not training or p == 0:
             return input
+        if p < 1 and input.numel() and input.ndim < (2 if axes == 2 else 1):
+            raise RuntimeError("Feature dropout requires at least 2 dimensions in the input")
         shape = (*input.shape[:before], *(1,) * (input.ndim - before))
         return input * functional.dropout(xp.ones(shape, dtype=input.dtype), p)
 
@@ -390,8 +392,6 @@ def _look_at_axes_of_channels(name, axes, found):
     expected = found in (axes + 1, axes + 2)
     if axes == 1 and not expected:
         raise RuntimeError(f"{name}: Expected 2D or 3D input, but received a {found}D input. Note that {where}")
-    if found < 2:
-        raise RuntimeError("Feature dropout requires at least 2 dimensions in the input")
     if not expected:
         warnings.warn(
             f"{name}: Received a {found}-D input to {name}, which is deprecated and will result in an error in a "
@@ -438,9 +438,11 @@ def _adaptive_avg_pool(axes):
         lengths = output_size
         if not isinstance(lengths, (tuple, list)):
             lengths = (lengths,) * axes
+        before, own = input.shape[: input.ndim - axes], input.shape[input.ndim - axes :]
+        if 0 in own and set(lengths) == {1}:
+            return xp.sum(input, axis=tuple(range(input.ndim - axes, input.ndim)), keepdims=True) * np.nan
         if 0 not in lengths:
             return pool(input, output_size)
-        before, own = input.shape[: input.ndim - axes], input.shape[input.ndim - axes :]
         rest = [length if asked is None else asked for asked, length in zip(lengths, own, strict=True)]
         return xp.zeros((*before, *rest), dtype=input.dtype)
 
@@ -455,7 +457,7 @@ def _alpha_dropout(of_features, /, input, p=0.5, training=False, inplace=False):
     if p == 0:
         return input
     if p == 1:
-        return input * 0.0
+        return input * xp.zeros((), dtype=input.dtype)
     if of_features:
         shape = (*input.shape[:2], *(1,) * (input.ndim - 2))
     else:

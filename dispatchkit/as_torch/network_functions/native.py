@@ -24,7 +24,13 @@ def _mean_and_inverse(x, axes, eps, *, keepdims=False):
 
 
 def native_batch_norm(input, weight, bias, running_mean, running_var, training, momentum, eps):
-    momentum, eps = float(momentum), float(eps)
+    momentum, eps, channels = float(momentum), float(eps), tuple(input.shape[1:2])
+    values = {"weight": weight, "bias": bias, "running_mean": running_mean, "running_var": running_var}
+    for name, value in values.items():
+        if value is not None and tuple(value.shape) != channels:
+            raise ValueError(f"batch_norm: argument {name!r} has shape {tuple(value.shape)}, expected {channels}")
+    if training and not input.numel():
+        raise RuntimeError(f"input tensor must have at least one element, but got input_sizes = {[*input.shape]}")
     y = batch_norm(input, running_mean, running_var, weight, bias, training, momentum, eps)
     if not training:
         return y, input.new_zeros(0), input.new_zeros(0)
@@ -39,6 +45,13 @@ def native_layer_norm(input, normalized_shape, weight, bias, eps):
 
 
 def native_group_norm(input, weight, bias, N, C, HxW, group, eps):
+    if group < 1 or C % group:
+        raise RuntimeError(
+            f"Expected number of channels in input to be divisible by num_groups, but got input of shape "
+            f"{[*input.shape]} and num_groups={group}"
+        )
+    if min(N, C, HxW) < 0 or input.numel() != N * C * HxW:
+        raise RuntimeError(f"native_group_norm: expected {N} * {C} * {HxW} elements, found shape {[*input.shape]}")
     eps, x = float(eps), xp.reshape(input, (N, C, HxW))
     y = functional.group_norm(x, group, weight, bias, eps)
     statistics = _mean_and_inverse(xp.reshape(x, (N, group, C // group * HxW)), -1, eps)

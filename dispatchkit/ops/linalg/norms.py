@@ -185,7 +185,7 @@ def matrix_norm(xp: Namespace, x: Array, /, *, keepdims: bool = False, ord: Matr
         if ord == "nuc":
             reduce = xp.sum
         elif ord == 2:
-            reduce = xp.max
+            reduce = _largest(xp, min(x.shape[-2:]))
         else:
             reduce = xp.min
         result = reduce(values, axis=-1)
@@ -199,13 +199,18 @@ def matrix_norm(xp: Namespace, x: Array, /, *, keepdims: bool = False, ord: Matr
     else:
         summed, kept = -1, -2
     if ord in (1, inf):
-        reduce = xp.max
+        reduce = _largest(xp, x.shape[kept])
     else:
         reduce = xp.min
     result = reduce(xp.sum(xp.abs(floating(xp, x)), axis=summed, keepdims=True), axis=kept, keepdims=True)
     if keepdims:
         return result
     return result[..., 0, 0]
+
+
+def _largest(xp: Namespace, count: int) -> Any:
+    """Return the reduction to the largest of numbers that are not negative, which is 0 where there are none."""
+    return xp.max if count else xp.sum
 
 
 @matrix_norm.def_kernel("numpy")

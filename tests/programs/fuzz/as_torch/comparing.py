@@ -338,7 +338,10 @@ def compared_values(call: Call, sort: str, a: Any, b: Any) -> Difference | None:
             and np.allclose(a[np.isfinite(a)], b[np.isfinite(b)], rtol=rtol, atol=atol * scale)
         ):
             return Difference(call, sort, "complex infinities")
-    return Difference(call, sort, f"{shown(a)} for {shown(b)}")
+    text = f"{shown(a)} for {shown(b)}"
+    if a.dtype.kind in "fc" and (np.isnan(b) & ~np.isnan(a)).any():
+        text += " (NaN there alone)"
+    return Difference(call, sort, text)
 
 
 def shown(a: Any) -> str:

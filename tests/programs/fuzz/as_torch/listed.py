@@ -9,6 +9,8 @@ from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from .calls import Call, are_finite_arguments, arrays_in
 
 if TYPE_CHECKING:
@@ -35,6 +37,8 @@ class Entry:
     filled : whether a call must be refused by both libraries where its arrays without elements have some
     options : patterns of a keyword and its value, such as "dtype=torch.float*", of which a call must have one
     parts : names of parts of the result, of which one must be the first that differs
+    derivatives : patterns of transformations, such as "grad of *jvp*", of which the call's must be one
+    repeated : whether an array of integers must have an element several times
     """
 
     sorts: tuple[str, ...]
@@ -49,6 +53,8 @@ class Entry:
     filled: bool = False
     options: tuple[str, ...] = ()
     parts: tuple[str, ...] = ()
+    derivatives: tuple[str, ...] = ()
+    repeated: bool = False
 
     def covers(self, found: Difference) -> bool:
         """Return whether the entry is about a difference."""
@@ -63,6 +69,11 @@ class Entry:
         if self.empty and not any(0 in array.shape for array in arrays_in((found.call.args, found.call.kwargs))):
             return False
         if (self.parts and found.part not in self.parts) or not self.has_option(found.call):
+            return False
+        taken = " of ".join(found.call.transformations[::-1])
+        if self.derivatives and not any(fnmatchcase(taken, pattern) for pattern in self.derivatives):
+            return False
+        if self.repeated and not has_repeated_integers(found.call):
             return False
         if not any(fnmatchcase(found.call.path, pattern) for pattern in self.paths):
             return False
@@ -96,14 +107,21 @@ def _entry(
     filled: bool = False,
     options: Sequence[str] = (),
     parts: Sequence[str] = (),
+    derivatives: Sequence[str] = (),
+    repeated: bool = False,
 ) -> Entry:
     patterns = {"texts": texts, "forms": forms, "dtypes": dtypes, "options": options, "parts": parts}
-    several: dict[str, Any] = {name: tuple(each) for name, each in patterns.items()}
-    return Entry(
-        tuple(sorts), tuple(paths), reason, empty=empty, not_finite=not_finite, proved=proved, filled=filled, **several
-    )
+    several: dict[str, Any] = {name: tuple(each) for name, each in (patterns | {"derivatives": derivatives}).items()}
+    conditions: dict[str, Any] = {"empty": empty, "not_finite": not_finite, "proved": proved, "filled": filled}
+    return Entry(tuple(sorts), tuple(paths), reason, repeated=repeated, **conditions, **several)
 
 
 def dtypes_of(call: Call) -> set[str]:
     """Return the dtypes of the arrays of a call."""
     return {array.data.dtype.name for array in arrays_in((call.args, call.kwargs))}
+
+
+def has_repeated_integers(call: Call) -> bool:
+    """Return whether an array of integers has an element several times."""
+    arrays = [array.data for array in arrays_in((call.args, call.kwargs)) if array.data.dtype.kind in "iu"]
+    return any(len(np.unique(data)) < data.size for data in arrays)

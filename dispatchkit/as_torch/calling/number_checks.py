@@ -1,14 +1,28 @@
-"""What functions that draw numbers refuse about the values of arguments, in PyTorch's words."""
+"""What functions refuse of numbers in PyTorch's words: of what they draw by, and of what a dtype does not hold."""
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import numpy as np
 
 from dispatchkit.as_torch.calling.checks import Given, dtype_name, kind_of, look_each_time_of, look_of
+from dispatchkit.as_torch.calling.promotion import common_dtype
 from dispatchkit.as_torch.table import is_array
 from dispatchkit.backends.arrays import numpy_dtype
+
+F = "nn.functional."
+# The numbers that PyTorch brings into the dtype of tensors before it computes, where others are infinite in it.
+OF_ONE_DTYPE = {
+    **dict.fromkeys(("addcdiv", "addcmul"), ("value",)),
+    **dict.fromkeys((f"{F}hinge_embedding_loss", f"{F}multi_margin_loss"), ("margin",)),
+    f"{F}normalize": ("eps",),
+    f"{F}rrelu": ("lower", "upper"),
+    **dict.fromkeys(("linspace", "logspace"), ("start", "end")),
+    "scatter": ("src", "value"),
+    "where": ("input", "other"),
+}
 
 
 @look_of("bernoulli")
@@ -99,3 +113,35 @@ def floats_of_trials(given: Given) -> None:
 def floats_of_rates(given: Given) -> None:
     if kind_of(given["input"]) != "f":
         raise NotImplementedError(f'"poisson" not implemented for {dtype_name(given["input"])!r}')
+
+
+@look_of("clamp", "clip", "clamp_min", "clamp_max", "where")
+def integers_that_fit(given: Given) -> None:
+    values = [value for name, value in given.items() if name != "condition" and value is not None]
+    tensors = [value for value in values if is_array(value)]
+    if not tensors or len(tensors) == len(values) or kind_of(tensors[0]) not in "ui":
+        return
+    dtype = common_dtype(values)
+    limits = np.iinfo(dtype) if dtype.kind in "ui" else None
+    for value in values:
+        if limits and isinstance(value, int) and not (limits.min or -limits.max) <= value <= limits.max:
+            raise RuntimeError(f"value {value} cannot be converted to type {dtype} without overflow")
+
+
+def _look_at_numbers(path: str, names: tuple[str, ...]) -> None:
+    @look_each_time_of(path)
+    def numbers_that_fit(given: Given) -> None:
+        numbers = [given[name] for name in names if type(given.get(name)) is float]
+        if not numbers:
+            return
+        dtypes: list[Any] = [numpy_dtype(x.dtype) for x in given.values() if is_array(x) and kind_of(x) == "f"]
+        if given.get("dtype") is not None:
+            dtypes = [numpy_dtype(given["dtype"])]
+        most = min((float(np.finfo(dtype).max) for dtype in dtypes if dtype.kind == "f"), default=math.inf)
+        for number in numbers:
+            if math.isfinite(number) and abs(number) > most:
+                raise RuntimeError(f"value {number} cannot be converted to type {dtypes[0]} without overflow")
+
+
+for _path, _names in OF_ONE_DTYPE.items():
+    _look_at_numbers(_path, _names)

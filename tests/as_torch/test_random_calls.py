@@ -1,0 +1,264 @@
+"""What random calls beside PyTorch found: numbers beside small integers, windows, norms, solutions and refusals."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import numpy as np
+import pytest
+
+import dispatchkit.as_torch
+
+torch: Any = dispatchkit.as_torch
+F, T = torch.nn.functional, torch.tensor
+INF, NAN = math.inf, math.nan
+BYTES = T([3, 4], dtype=torch.uint8)
+SINGLE = T([1.5, 2.5], dtype=torch.float32)
+SHORT = T([3], dtype=torch.int8)
+PIVOTS = T([1, 2], dtype=torch.int32)
+SINGULAR = T([[1.0, 2.0], [0.0, 0.0]])
+LU = T([[1.0, 2.0], [0.5, 3.0]])
+COLUMNS = torch.ones(4, 9)
+ROWS = T([[2.0, 9.0], [2.0, 9.0], [1.0, 0.0], [1.0, 0.0]])
+
+TAKEN: list[tuple[Callable[[], Any], Any]] = [
+    # Numbers beside small integers are not brought into their dtype before they are divided by.
+    (lambda: BYTES / -1, [-3.0, -4.0]),
+    (lambda: BYTES.div(T(-2)), [-1.5, -2.0]),
+    (lambda: torch.divide(SHORT, 300), [0.01]),
+    (lambda: torch.div(SHORT, -2, rounding_mode="floor"), [-2]),
+    (lambda: torch.cumulative_trapezoid(T([0, 4, 1], dtype=torch.uint8), dx=-1), [-2.0, -4.5]),
+    (lambda: torch.cumulative_trapezoid(T([100, 100, 1], dtype=torch.int8), dx=2), [-56.0, 45.0]),
+    (lambda: torch.clamp(T([3], dtype=torch.uint8), 1, 255), [3]),
+    # Norms of one element are absolute values.
+    (lambda: torch.linalg.vector_norm(T([-8.5]), ord=1e300), 8.5),
+    (lambda: torch.linalg.vector_norm(T([[8.5], [0.5]]), ord=500, dim=1, keepdim=True), [[8.5], [0.5]]),
+    (lambda: torch.norm(T(-8.5), p=NAN), 8.5),
+    (lambda: F.pairwise_distance(T(8.5), T(8.0), 3.0, 0.0), 0.5),
+    (lambda: torch.dist(T([8.5]), T([8.0]), p=1e300), 0.5),
+    (lambda: torch.linalg.vector_norm(T([0.0]), ord=0), 0.0),
+    # Norms of matrices without elements are 0.
+    (lambda: torch.linalg.matrix_norm(torch.zeros(2, 0), 2), 0.0),
+    (lambda: torch.linalg.norm(torch.zeros(0, 2, requires_grad=True), INF, (0, 1)), 0.0),
+    # Solutions by factors of singular matrices are infinite.
+    (lambda: torch.linalg.lu_solve(SINGULAR, PIVOTS, T([[1.0], [2.0]])), [[-INF], [INF]]),
+    (lambda: torch.linalg.lu_solve(LU, T([2, 2], dtype=torch.int32), T([[1.0], [2.0]]), adjoint=True), [[0.0], [1.0]]),
+    (lambda: torch.linalg.lu_solve(LU, T([2, 2], dtype=torch.int32), T([[1.0, 2.0]]), left=False), [[0.0, 1.0]]),
+    (lambda: torch.linalg.inv_ex(T([[NAN, 1.0], [1.0, 1.0]])).inverse, [[NAN, NAN], [NAN, NAN]]),
+    (lambda: torch.linalg.solve_ex(T([[NAN, 1.0], [1.0, 1.0]]), T([1.0, 1.0])).info, 0),
+    # What is written at steps stands where it does in the tensor's own memory.
+    (lambda: torch.as_strided_scatter(ROWS[::2], T([7.0, 8.0]), (2,), (1,), 1), [[2.0, 7.0], [1.0, 0.0]]),
+    (lambda: torch.as_strided_scatter(ROWS[1], T([7.0, 8.0]), (2,), (1,)), [7.0, 8.0]),
+    (lambda: torch.as_strided_scatter(ROWS[0].expand(2, 2), T([7.0]), (1,), (1,), 1), [[2.0, 7.0], [2.0, 9.0]]),
+    # Windows and norms of nothing.
+    (lambda: F.adaptive_avg_pool1d(torch.zeros(2, 0), 1), [[NAN], [NAN]]),
+    (lambda: F.max_unpool2d(torch.ones(1, 1, 2), torch.ones(1, 1, 2, dtype=torch.int64), (0, 2)), np.zeros((1, 0, 4))),
+    (lambda: F.max_unpool1d(torch.ones(0, 3), torch.ones(0, 3, dtype=torch.int64), 1), np.zeros((0, 3))),
+    (lambda: F.fold(torch.zeros(0, 4, 9), (4, 4), 2), np.zeros((0, 1, 4, 4))),
+    (lambda: F.instance_norm(torch.zeros(2, 0, 3)), np.zeros((2, 0, 3))),
+    (lambda: F.batch_norm(torch.zeros(0, 2), T([1.0, 1.0]), T([1.0, 1.0]), training=True), np.zeros((0, 2))),
+    # Dropouts that draw nothing take any axes.
+    (lambda: F.feature_alpha_dropout(T([3.0]), 1.0, True), [0.0]),
+    (lambda: F.dropout2d(T([3.0]), 1.0), [0.0]),
+    (lambda: torch.feature_dropout(T([3.0]), 0.5, False), [3.0]),
+    (lambda: torch.alpha_dropout(T([3]), 1.0, True), [0]),
+    # The old words for a reduction say whether a mean is taken.
+    (lambda: F.hinge_embedding_loss(T([1, 4]), T([1, 1]), 0.0, False), 5),
+    (lambda: torch.segment_reduce(T([2.0, 3.0]), "sum", lengths=T([0.5]), offsets=T([0, 2])), [5.0]),
+    (lambda: torch.bincount(T([1]), T([2 + 1j], dtype=torch.complex64)).reshape(1, 2), [[0.0, 2.0]]),
+    # A complex window makes a spectrum of all frequencies.
+    (
+        lambda: torch.stft(torch.ones(4), 4, 1, window=torch.ones(4) + 0j, center=False).real,
+        [[4.0], [0.0], [0.0], [0.0]],
+    ),
+    # An axis may be one of the operand that has more.
+    (lambda: torch.linalg.vecdot(torch.ones(2, 3), torch.ones(4, 2, 3), dim=2), np.full((4, 2), 3.0)),
+]
+
+
+@pytest.mark.filterwarnings("ignore:dropout2d. Received a 1-D input")
+@pytest.mark.parametrize(("call", "value"), TAKEN)
+def test_random_calls_are_answered_as_by_pytorch(call: Callable[[], Any], value: Any) -> None:
+    y = call()
+    assert tuple(y.shape) == np.shape(value)
+    np.testing.assert_allclose(np.asarray(y.detach()), value, rtol=1e-6)
+
+
+REFUSED: list[tuple[Callable[[], Any], type[Exception], str]] = [
+    (lambda: F.unfold(torch.ones(2, 0, 5, 5), 2), RuntimeError, "other non-zero dimensions for input, but got: .2, 0,"),
+    (lambda: F.unfold(torch.ones(1, 5, 1), 2), RuntimeError, r"sliding blocks is \(4, 0\), but its components must"),
+    (lambda: F.unfold(torch.ones(1, 4, 4), (2,)), RuntimeError, "It is expected kernel_size equals to 2, but got size"),
+    (lambda: F.unfold(torch.ones(1, 4, 4), 2, 0), RuntimeError, r"dilation should be greater .* got dilation=\(0, 0\)"),
+    (lambda: F.unfold(torch.ones(1, 4, 4), 2, 1, -1), RuntimeError, "padding should be non-negative"),
+    (lambda: F.unfold(torch.ones(4, 4), 2), IndexError, r"Expected 3D or 4D tensor for input, but got: \[4, 4\]"),
+    (lambda: F.fold(COLUMNS[None, None], 4, 2), RuntimeError, r"Expected 2D or 3D .* but got: \[1, 1, 4, 9\]"),
+    (lambda: F.fold(COLUMNS[:3], 4, 2), RuntimeError, r"divisible by the product of kernel_size, but got input.size"),
+    (lambda: F.fold(COLUMNS[:, :8], 4, 2), RuntimeError, r"sliding blocks 3 \* 3 = 9, but got input.size\(2\)=8"),
+    (lambda: F.fold(COLUMNS.long(), 4, 2), NotImplementedError, "\"fold\" not implemented for 'Long'"),
+    (lambda: F.fold(COLUMNS, 4.0, 2), TypeError, r"argument 'output_size' \(position 2\) must be tuple of ints"),
+    (
+        lambda: F.max_unpool1d(torch.ones(1, 2), T([[0, -1]]), 1),
+        RuntimeError,
+        r"Found an invalid max index: -1 \(output volumes are of size 2\)",
+    ),
+    (
+        lambda: F.max_unpool2d(torch.ones(1, 1, 1), T([[[4]]]), 2),
+        RuntimeError,
+        r"Found an invalid max index: 4 \(output volumes are of size 2x2\)",
+    ),
+    (
+        lambda: F.max_unpool2d(torch.ones(1, 0, 3), torch.ones(1, 0, 3, dtype=torch.int64), 1),
+        RuntimeError,
+        r"non-zero size for non-batch dimensions, but got \[1, 0, 3\]",
+    ),
+    (
+        lambda: F.max_unpool3d(torch.ones(1, 1, 1, 1), torch.zeros(1, 1, 1, 1, dtype=torch.int64), 1, (0, 1, 1)),
+        RuntimeError,
+        r"strides should be greater than zero, but got stride: \[0, 1, 1\]",
+    ),
+    (lambda: F.adaptive_avg_pool1d(torch.ones(2, 0), 2), RuntimeError, r"non-batch .* sizes \[2, 0\]"),
+    (lambda: F.adaptive_max_pool2d(torch.ones(2, 0, 3), 1), RuntimeError, r"non-batch .* sizes \[2, 0, 3\]"),
+    (lambda: F.fractional_max_pool3d(T(1.0), (3, 1), 1), IndexError, r"Expected input to have 4 to 5 dimensions"),
+    (lambda: F.interpolate(torch.ones(1, 1, 2, 2), (True, 1)), TypeError, "argument 'size' must be tuple of ints"),
+    (lambda: F.dropout2d(T([3.0]), 0.5), RuntimeError, "Feature dropout requires at least 2 dimensions"),
+    (lambda: torch.feature_dropout(T([3.0]), 0.5, True), RuntimeError, "Feature dropout requires at least 2 dim"),
+    (lambda: F.gaussian_nll_loss(T(1.0), T([1.0]), T([1.0])), ValueError, r"var is of incorrect size: found \[1\]"),
+    (
+        lambda: F.cross_entropy(torch.ones(2, 3, 2), torch.ones(2, 2, dtype=torch.uint8)),
+        RuntimeError,
+        "expected scalar type Long but found Byte",
+    ),
+    (lambda: F.batch_norm(torch.ones(2, 1), T([1.0]), T([1.0]), eps=-1.0), ValueError, "eps must be non-negative"),
+    (lambda: torch.clamp(BYTES, 1, 300), RuntimeError, "value 300 cannot be converted to type uint8 without overflow"),
+    (lambda: torch.clamp_max(SHORT, -300), RuntimeError, "value -300 cannot be converted to type int8"),
+    (lambda: torch.where(T([True]), SHORT, 300), RuntimeError, "value 300 cannot be converted to type int8"),
+    (
+        lambda: torch.addcdiv(SINGLE, SINGLE, SINGLE, value=1e300),
+        RuntimeError,
+        "value 1e.300 cannot be converted to type float32 without overflow",
+    ),
+    (lambda: F.hinge_embedding_loss(SINGLE, SINGLE, 1e300), RuntimeError, "value 1e.300 cannot be converted to type"),
+    (lambda: torch.where(SINGLE > 0, SINGLE, -1e300), RuntimeError, "value -1e.300 cannot be converted to type"),
+    (lambda: torch.linspace(0, 1e300, 2, dtype=torch.float32), RuntimeError, "value 1e.300 cannot be converted to"),
+    (lambda: torch.native_batch_norm(T([1]), None, None, None, None, True, 0.1, 0.1), IndexError, "at least 2 dim"),
+    (lambda: torch.lu_unpack(T([1.0]), T([1])), IndexError, "Expected LU_data to have at least 2 dimensions"),
+    (
+        lambda: F.max_unpool3d(
+            torch.ones(1, 1, 1, 1), torch.zeros(1, 1, 1, 1, dtype=torch.int64), 2, 2, 0.5, (1, 1, 1)
+        ),
+        TypeError,
+        r"max_unpool3d\(\): argument 'padding' must be tuple of ints, found .0.5, 0.5, 0.5.",
+    ),
+    (lambda: F.pad(BYTES, (0, 1), "constant", -3), RuntimeError, "value -3 cannot be converted to type Byte"),
+    (lambda: torch.unique(T([1j]), out=T([])), TypeError, "unexpected keyword argument 'out'"),
+    (lambda: torch.fft.irfft(T([1.0, 1.0]), out=T([1j])), RuntimeError, "irfft expects a floating point output tensor"),
+    (lambda: torch.repeat_interleave(T([True])), NotImplementedError, "not implemented for 'Bool'"),
+    (lambda: torch.istft(torch.ones(2, 1) + 0j, 2, 3), RuntimeError, "expected 0 < hop_length <= win_length, found 3"),
+    (
+        lambda: torch.lu_unpack(torch.ones(3, 2, 2), torch.ones(2, 2, dtype=torch.int32)),
+        RuntimeError,
+        r"LU_pivots must have the batch of LU_data, found shapes \[2, 2\] and \[3, 2, 2\]",
+    ),
+    (
+        lambda: torch.as_strided_scatter(ROWS, torch.ones(2, 2), (2, 2), (1, 1)),
+        RuntimeError,
+        "more than one element of the written-to tensor refers to a single memory location",
+    ),
+    (
+        lambda: torch.native_group_norm(torch.ones(1, 4), None, None, 1, -4, -1, 1, 1e-5),
+        RuntimeError,
+        r"expected 1 \* -4 \* -1 elements, found shape \[1, 4\]",
+    ),
+    (
+        lambda: torch.native_group_norm(torch.ones(1, 4), None, None, 1, 4, 1, 3, 1e-5),
+        RuntimeError,
+        "divisible by num_groups, but got input of shape .1, 4. and num_groups=3",
+    ),
+    (
+        lambda: torch.native_batch_norm(torch.ones(2, 3), T([1.0]), None, None, None, True, 0.1, 1e-5),
+        ValueError,
+        r"argument 'weight' has shape \(1,\), expected \(3,\)",
+    ),
+    (
+        lambda: torch.native_batch_norm(torch.ones(0, 3), None, None, None, None, True, 0.1, 1e-5),
+        RuntimeError,
+        r"at least one element, but got input_sizes = \[0, 3\]",
+    ),
+]
+
+
+@pytest.mark.filterwarnings("ignore:dropout2d. Received a 1-D input")
+@pytest.mark.parametrize(("call", "error", "text"), REFUSED)
+def test_random_calls_are_refused_as_by_pytorch(call: Callable[[], Any], error: type[Exception], text: str) -> None:
+    with pytest.raises(error, match=text):
+        call()
+
+
+def test_numbers_that_a_call_of_a_known_kind_has_are_looked_at_each_time() -> None:
+    assert F.hardtanh(T([2.0]), -1.0, 1.0).tolist() == [1.0]
+    with pytest.raises(ValueError, match="min_val cannot be greater than max_val"):
+        F.hardtanh(T([2.0]), 1.0, -1.0)
+    assert F.alpha_dropout(T([2]), 1.0, True).tolist() == [0]
+    with pytest.raises(RuntimeError, match="result type Double can't be cast"):
+        F.alpha_dropout(T([2]), 0.5, True)
+
+
+@pytest.fixture
+def single() -> Iterator[None]:
+    before = torch.get_default_dtype()
+    torch.set_default_dtype(torch.float32)
+    yield
+    torch.set_default_dtype(before)
+
+
+@pytest.mark.usefixtures("single")
+def test_plain_numbers_have_the_default_dtype() -> None:
+    assert torch.add(True, 2.0).dtype == torch.float32
+    assert torch.div(1, 2).dtype == torch.float32
+    assert torch.mul(2, 3).dtype == torch.int64
+    assert torch.kron(T([1.0]), T(2.0, dtype=torch.float64)).dtype == torch.float64
+    z = T(1 + 2j, dtype=torch.complex128)
+    assert torch.linspace(z, z, 2).dtype == torch.complex64
+    assert torch.logspace(z, 2, 2).dtype == torch.complex64
+
+
+def test_statistics_of_nothing_stay_as_they_are() -> None:
+    mean, var = T([1.5]), T([2.5])
+    F.batch_norm(torch.zeros(0, 1), mean, var, training=True)
+    F.instance_norm(torch.zeros(2, 1, 0), mean, var)
+    assert (mean.tolist(), var.tolist()) == ([1.5], [2.5])
+
+
+def test_parts_of_infinite_numbers_stay_apart() -> None:
+    z = T([complex(1.0, INF)])
+    z.real = T([2.0])
+    assert z.real.tolist() == [2.0]
+    assert z.imag.tolist() == [INF]
+    x = T([1 + 2j]).requires_grad_()
+    x.imag.backward(T([INF]))
+    assert (x.grad.real.tolist(), x.grad.imag.tolist()) == ([0.0], [INF])
+
+
+def test_gradients_of_solutions_by_factors_are_those_of_differences() -> None:
+    B = torch.ones(2, 2, dtype=torch.float64, requires_grad=True)
+    factors = LU.double().requires_grad_()
+    for options in ({}, {"adjoint": True}, {"left": False}, {"left": False, "adjoint": True}):
+        assert torch.autograd.gradcheck(
+            lambda A, y, options=options: torch.linalg.lu_solve(A, T([2, 2], dtype=torch.int32), y, **options),
+            (factors, B),
+        )
+
+
+def test_derivatives_of_the_airy_function_may_be_taken_of_one_another() -> None:
+    func, x = torch.func, T(-1.25, dtype=torch.float64)
+
+    def pulled(f: Any) -> Any:
+        return lambda x: func.vjp(f, x)[1](torch.ones_like(x))[0]
+
+    second = func.jacfwd(pulled(torch.special.airy_ai))(x)
+    assert float(second) == pytest.approx(float(x * torch.special.airy_ai(x)))
+    third = func.jacfwd(pulled(func.jacfwd(torch.special.airy_ai)))(x)
+    slope = func.grad(torch.special.airy_ai)(x)
+    assert float(third) == pytest.approx(float(torch.special.airy_ai(x) + x * slope))
