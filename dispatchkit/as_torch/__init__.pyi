@@ -13,6 +13,7 @@ from dispatchkit import no_grad as no_grad
 from dispatchkit import set_default_dtype as set_default_dtype
 from dispatchkit import set_grad_enabled as set_grad_enabled
 from dispatchkit import set_printoptions as set_printoptions
+from dispatchkit.as_torch import _C as _C
 from dispatchkit.as_torch import accelerator as accelerator
 from dispatchkit.as_torch import amp as amp
 from dispatchkit.as_torch import autograd as autograd
@@ -23,6 +24,7 @@ from dispatchkit.as_torch import distributed as distributed
 from dispatchkit.as_torch import distributions as distributions
 from dispatchkit.as_torch import fft as fft
 from dispatchkit.as_torch import func as func
+from dispatchkit.as_torch import futures as futures
 from dispatchkit.as_torch import hub as hub
 from dispatchkit.as_torch import jit as jit
 from dispatchkit.as_torch import linalg as linalg

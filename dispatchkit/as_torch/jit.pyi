@@ -4,9 +4,15 @@ Written by ``nox -s generated`` from the table; do not edit.
 """
 
 # mypy: disable-error-code="misc, no-redef, override"
+from dispatchkit.as_torch.nn import Module as Module
 from typing import Any
 
 Final: Any
+
+ScriptFunction: Any
+
+class ScriptModule(Module):
+    def __init__(self) -> None: ...
 
 annotate: Any
 
@@ -21,5 +27,7 @@ is_tracing: Any
 script: Any
 
 script_if_tracing: Any
+
+script_method: Any
 
 unused: Any

@@ -7,6 +7,8 @@ Written by ``nox -s generated`` from the table; do not edit.
 from dispatchkit.as_torch.distributed import nn as nn
 from typing import Any
 
+ProcessGroup: Any
+
 ReduceOp: Any
 
 all_gather: Any

@@ -23,3 +23,5 @@ tril_matrix_to_vec: Any
 vec_to_tril_matrix: Any
 
 _standard_normal: Any
+
+_sum_rightmost: Any

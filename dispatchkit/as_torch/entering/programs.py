@@ -130,13 +130,17 @@ def enter_programs() -> None:
         extend_module(place, held)
     extend_module("", method_functions(vars(sys.modules[HOME])))
     # Names that are not public, and that programs ask for all the same.
-    names = {"torch": sys.modules[HOME], "_assert_async": processes.assert_async, **functions_of_lists()}
-    vars(sys.modules[HOME]).update(names)
-    enter_module("_C", {"_log_api_usage_once": machine.nothing})
-    enter_module("utils._foreach_utils", OF_FOREACH_UTILS)
-    of_sums = {"_standard_normal": tools.standard_normal, "_sum_rightmost": tools.sum_rightmost}
-    vars(sys.modules[f"{HOME}.distributions.utils"]).update(of_sums)
-    vars(sys.modules[f"{HOME}.hub"])["HASH_REGEX"] = re.compile(r"-([a-f0-9]*)\.")
+    private = {
+        "": {"torch": sys.modules[HOME], "_assert_async": processes.assert_async, **functions_of_lists()},
+        ".hub": {"HASH_REGEX": re.compile(r"-([a-f0-9]*)\.")},
+        ".distributions.utils": {"_standard_normal": tools.standard_normal, "_sum_rightmost": tools.sum_rightmost},
+        ".utils._foreach_utils": OF_FOREACH_UTILS,
+        "._C": {"_log_api_usage_once": machine.nothing},
+    }
+    for path in ("utils._foreach_utils", "_C"):
+        enter_module(path, {})
+    for path, names in private.items():
+        vars(sys.modules[f"{HOME}{path}"]).update(names)
     enter_homes()
     hide_own_modules()
 

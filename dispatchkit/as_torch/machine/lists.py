@@ -80,14 +80,11 @@ def _calls(name: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> list[tup
     weights = kwargs.get("value")
     if isinstance(weights, Tensor) and weights.ndim:
         kwargs["value"] = weights.tolist()
-    count = _length_of((*args, *kwargs.values()))
-    return [
-        (
-            tuple(_member(value, place) for value in args),
-            {key: _member(value, place) for key, value in kwargs.items()},
-        )
-        for place in range(count)
-    ]
+    calls = []
+    for place in range(_length_of((*args, *kwargs.values()))):
+        named = {key: _member(value, place) for key, value in kwargs.items()}
+        calls.append((tuple(_member(value, place) for value in args), named))
+    return calls
 
 
 def _length_of(arguments: Sequence[Any]) -> int:
@@ -116,6 +113,11 @@ def _member(value: Any, place: int) -> Any:
     return value
 
 
+def _members(values: Sequence[Any], places: list[int]) -> list[Any]:
+    """Return the members of a list at some places; of an empty one none."""
+    return [values[place] for place in places if values]
+
+
 def _group_tensors_by_device_and_dtype(
     tensorlistlist: Sequence[Sequence[Any]], with_indices: bool = False
 ) -> dict[tuple[Any, Any], tuple[list[list[Any]], list[int]]]:
@@ -129,10 +131,10 @@ def _group_tensors_by_device_and_dtype(
     places: dict[tuple[Any, Any], list[int]] = {}
     for place, tensor in enumerate(tensorlistlist[0]):
         places.setdefault((tensor.device, tensor.dtype), []).append(place)
-    return {
-        key: ([[tensors[place] for place in chosen if tensors] for tensors in tensorlistlist], chosen)
-        for key, chosen in places.items()
-    }
+    parts = {}
+    for key, chosen in places.items():
+        parts[key] = [_members(tensors, chosen) for tensors in tensorlistlist], chosen
+    return parts
 
 
 OF_FOREACH_UTILS: dict[str, Any] = {

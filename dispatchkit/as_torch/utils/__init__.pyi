@@ -4,6 +4,7 @@ Written by ``nox -s generated`` from the table; do not edit.
 """
 
 # mypy: disable-error-code="misc, no-redef, override"
+from dispatchkit.as_torch.utils import _foreach_utils as _foreach_utils
 from dispatchkit.as_torch.utils import _pytree as _pytree
 from dispatchkit.as_torch.utils import checkpoint as checkpoint
 from dispatchkit.as_torch.utils import data as data

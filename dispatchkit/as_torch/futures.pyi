@@ -1,0 +1,13 @@
+"""`torch.futures` of PyTorch in terms of dispatchkit.
+
+Written by ``nox -s generated`` from the table; do not edit.
+"""
+
+# mypy: disable-error-code="misc, no-redef, override"
+from typing import Any
+
+Future: Any
+
+collect_all: Any
+
+wait_all: Any
