@@ -410,15 +410,7 @@ def _run_hooks(
         before = hooked_in_pass.set(hooked)
         try:
             with _hook_mode(create_graph):
-                for hook in list(extras.hooks.values()):
-                    outside.append(g)
-                    replaced = hook(g if create_graph else wrap(raw_array(g)))
-                    if replaced is not None:
-                        _check_replacement(vertex, replaced)
-                        g = replaced
-                        if not create_graph:
-                            g = replaced.array
-                        outside.append(g)
+                g = _hooked(vertex, g, wrap, create_graph, outside)
         finally:
             hooked_in_pass.reset(before)
     if extras.retains:
@@ -430,6 +422,37 @@ def _run_hooks(
                 extras.grad = wrap(copy_gradient(g))
         else:
             _add_anew(extras, g, wrap, create_graph)
+    return g
+
+
+def _hooked(vertex: Vertex, g: Any, wrap: Any, create_graph: bool, outside: list[Any]) -> Any:
+    """Return a gradient as the hooks of its vertex leave it.
+
+    Hooks are given one object until one replaces it: what a hook notes on it, the next one reads.
+    """
+    assert vertex.extras is not None
+    plain = typed = None
+    for hook in list(vertex.extras.hooks.values()):
+        outside.append(g)
+        if plain is None and create_graph:
+            plain = g
+        elif plain is None:
+            plain = wrap(raw_array(g))
+        in_class = getattr(hook, "in_class", None)
+        handed = plain
+        if in_class is not None:
+            handed = typed = in_class(plain if typed is None else typed)
+        replaced = hook(handed)
+        if replaced is None:
+            continue
+        _check_replacement(vertex, replaced)
+        g = replaced
+        if not create_graph:
+            g = replaced.array
+        plain = typed = None
+        if in_class is not None:
+            typed = replaced
+        outside.append(g)
     return g
 
 

@@ -270,8 +270,8 @@ class GradientMethods(Storage):
         hooks = _extras_for_hook(self, "register_hook").hooks
         if tensor_protocol.types.results_of(type(self)) is tensor_namespace.Tensor:
             return RemovableHandle(hooks, hook)
-        model = self.detach()  # the hooks of a leaf must not keep it alive
-        return RemovableHandle(hooks, lambda g: hook(in_class_of(model, g)))
+        # The hooks of a leaf must not keep it alive.
+        return RemovableHandle(hooks, _TypedHook(hook, self.detach()))
 
     def register_post_accumulate_grad_hook(self, hook: Callable[[Tensor], object]) -> RemovableHandle:
         """Have a function called with this leaf after a backward pass has accumulated its gradient.
@@ -412,6 +412,21 @@ def gradient_of(tensor: Storage) -> Any:
     if node.extras is None:
         return None
     return node.extras.grad
+
+
+class _TypedHook:
+    """A hook that is given gradients in the class of the tensor that it was registered with, the model."""
+
+    __slots__ = ("_hook", "_model")
+
+    def __init__(self, hook: Callable[[Any], Any], model: Any) -> None:
+        self._hook, self._model = hook, model
+
+    def in_class(self, g: Any) -> Any:
+        return in_class_of(self._model, g)
+
+    def __call__(self, g: Any) -> Any:
+        return self._hook(self.in_class(g))
 
 
 def in_class_of(model: Any, x: Any) -> Any:

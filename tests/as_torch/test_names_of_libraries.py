@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from typing import Any
 
 import numpy as np
@@ -164,3 +165,45 @@ def test_names_that_are_only_asked_for() -> None:
     assert not isinstance(torch.nn.Linear(1, 1), torch.jit.ScriptModule)
     assert not isinstance(torch.sum, torch.jit.ScriptFunction)
     assert torch.distributed.ProcessGroup.__doc__.startswith("Processes that do something together")
+
+
+def test_hooks_of_one_tensor_get_one_object() -> None:
+    for create_graph in (False, True):
+        grads: list[Any] = []
+
+        def replace(g: Any, grads: list[Any] = grads) -> Any:
+            g.note = "of the hook before"
+            grads.append(g)
+            return 3 * g
+
+        x = torch.ones(2, requires_grad=True)
+        y = 2 * x
+        y.register_hook(grads.append)
+        y.register_hook(replace)
+        y.register_hook(grads.append)
+        (y * y).sum().backward(create_graph=create_graph)
+        assert grads[0] is grads[1]
+        assert grads[0].note == "of the hook before"
+        assert grads[2].tolist() == [12.0, 12.0]
+        assert type(grads[2]) is torch.Tensor
+        assert x.grad.tolist() == [24.0, 24.0]
+
+
+def test_storages_tell_what_shares_memory() -> None:
+    x = torch.arange(6.0, dtype=torch.float32).reshape(2, 3)
+    whole, part = x.untyped_storage(), x[1].untyped_storage()
+    assert whole.data_ptr() == part.data_ptr() == x.data_ptr() != x.clone().untyped_storage().data_ptr()
+    assert (part.nbytes(), part.size(), len(part), part.element_size(), str(part.device)) == (24, 24, 24, 1, "cpu")
+    typed = x.T.storage()
+    assert (typed.size(), typed.tolist(), typed[1:3].tolist(), typed[4]) == (6, [0, 1, 2, 3, 4, 5], [1, 2], 4.0)
+    assert (typed.dtype, typed.untyped().nbytes()) == (torch.float32, 24)
+    assert sys.getsizeof(whole) > 24
+    assert torch.empty(0).untyped_storage().data_ptr() == 0
+    assert isinstance(typed, torch.TypedStorage)
+    assert isinstance(whole, torch.UntypedStorage)
+
+
+def test_there_are_no_devices_to_scatter_to() -> None:
+    with pytest.raises(RuntimeError, match="there are no devices to scatter tensors to"):
+        torch.nn.parallel.scatter_gather.scatter(torch.ones(2), [0])
+    assert torch.Future is torch.futures.Future

@@ -34,6 +34,7 @@ from dispatchkit.as_torch.machine.vertices import get_gradient_edge, give_vertic
 from dispatchkit.as_torch.matrices import coordinates
 from dispatchkit.as_torch.matrices.eigenpairs import lobpcg
 from dispatchkit.as_torch.matrices.optimizers import Adafactor, Muon, SparseAdam
+from dispatchkit.as_torch.methods import storages
 from dispatchkit.as_torch.methods.further_methods import give_further_methods
 from dispatchkit.as_torch.methods.reshaped import give_shapes_in_place
 from dispatchkit.as_torch.spelling import FUNCTIONS, HOME, Module, enter_module, spelling_results
@@ -103,6 +104,7 @@ def enter_programs() -> None:
     give_vertices()
     coordinates.give_sparse_methods()
     enter_module("sparse", coordinates.OF_SPARSE)
+    extend_module("", {"TypedStorage": storages.TypedStorage, "UntypedStorage": storages.UntypedStorage})
     extend_module("", {"sparse_coo_tensor": coordinates.sparse_coo_tensor, "sparse_coo": "sparse_coo"})
     families = {"ExponentialFamily": distributions.Distribution}
     named = {name: value for name, value in vars(distributions).items() if name in NAMED}

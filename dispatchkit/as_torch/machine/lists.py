@@ -48,14 +48,14 @@ def _norm(x: Any, ord: Any = 2, dtype: Any = None) -> Any:  # PyTorch's name
     return FUNCTIONS["linalg.vector_norm"](x, ord, dtype=dtype)
 
 
-def _results(name: str, function: Callable[..., Any]) -> Callable[..., tuple[Any, ...]]:
+def _results(name: str, function: Callable[..., Any]) -> Any:
     def foreach(self: Any, *args: Any, **kwargs: Any) -> tuple[Any, ...]:
         return tuple([function(*each, **named) for each, named in _calls(name, (self, *args), kwargs)])
 
     return _named(foreach, f"_foreach_{name}", "Return the results for each tensor of a list.")
 
 
-def _changes(name: str, method: Callable[..., Any]) -> Callable[..., None]:
+def _changes(name: str, method: Callable[..., Any]) -> Any:
     def foreach(self: Any, *args: Any, **kwargs: Any) -> None:
         for each, named in _calls(name, (self, *args), kwargs):
             method(*each, **named)

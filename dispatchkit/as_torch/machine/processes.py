@@ -198,6 +198,10 @@ def _folder_of_hub() -> str:
     return str(Path(os.environ.get("TORCH_HOME") or f"{cache}/torch").expanduser() / "hub")
 
 
+def _without_devices(*args: Any, **kwargs: Any) -> NoReturn:
+    raise RuntimeError("there are no devices to scatter tensors to, and nothing to gather: all are on the processor")
+
+
 def _without_group(*args: Any, **kwargs: Any) -> NoReturn:
     raise ValueError(
         "Default process group has not been initialized: there is one process here; ask torch.distributed."
@@ -234,7 +238,7 @@ def modules() -> dict[str, dict[str, Any]]:
     asked = ("is_compiling", "is_dynamo_compiling", "is_exporting")
     as_they_are = dict.fromkeys(("disable", "allow_in_graph", "assume_constant_result"), settings.as_it_is)
     return {
-        "": {"to_dlpack": to_dlpack},
+        "": {"Future": futures.Future, "to_dlpack": to_dlpack},
         "compiler": {**as_they_are, **dict.fromkeys(asked, settings.no)},
         "distributed": {**dict.fromkeys(TOGETHER, _without_group), "ProcessGroup": ProcessGroup, "ReduceOp": ReduceOp},
         "distributed.nn": dict.fromkeys(
@@ -250,6 +254,7 @@ def modules() -> dict[str, dict[str, Any]]:
         "multiprocessing": {**of_processes, **sharing},
         "nn.attention": {"SDPBackend": SDPBackend, "sdpa_kernel": nullcontext},
         "nn.parallel": {"DistributedDataParallel": DistributedDataParallel},
+        "nn.parallel.scatter_gather": dict.fromkeys(("gather", "scatter", "scatter_kwargs"), _without_devices),
         "onnx": {"is_in_onnx_export": settings.no},
         "serialization": files,
         "testing": {"assert_close": assert_close},

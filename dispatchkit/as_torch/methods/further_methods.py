@@ -12,6 +12,7 @@ import numpy as np
 
 from dispatchkit import random
 from dispatchkit.as_torch.attributes.shapes import lengths_in
+from dispatchkit.as_torch.methods.storages import storage, untyped_storage
 from dispatchkit.as_torch.shared import of_parts
 from dispatchkit.as_torch.spelling import Tensor
 from dispatchkit.as_torch.strided import memory_of
@@ -280,6 +281,8 @@ METHODS = (
     stride,
     data_ptr,
     storage_offset,
+    storage,
+    untyped_storage,
     new,
     get_device,
     is_nonzero,

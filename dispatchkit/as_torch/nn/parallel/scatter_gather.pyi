@@ -1,10 +1,13 @@
-"""`torch.nn.parallel` of PyTorch in terms of dispatchkit.
+"""`torch.nn.parallel.scatter_gather` of PyTorch in terms of dispatchkit.
 
 Written by ``nox -s generated`` from the table; do not edit.
 """
 
 # mypy: disable-error-code="misc, no-redef, override"
-from dispatchkit.as_torch.nn import *
 from typing import Any
 
-DistributedDataParallel: Any
+gather: Any
+
+scatter: Any
+
+scatter_kwargs: Any
