@@ -385,14 +385,14 @@ class ByKernel(NodeWrapper):
             return NotImplemented
         r, pull = answer
         if type(r) is np.ndarray and r.dtype.kind in "fc":
-            node = self._node_of(leaves, args, kwargs)
-            node.shape, node.dtype = r.shape, r.dtype
-            self._give_pull(node, kernel, pull, r)
-            y = wrap_array(cls, r, node)
+            vertex = self._node_of(leaves, args, kwargs)
+            vertex.shape, vertex.dtype = r.shape, r.dtype
+            self._give_pull(vertex, kernel, pull, r)
+            y = wrap_array(cls, r, vertex)
             if cls is not self.declared.protocol.types.base:
                 finalize_all(self.declared, cls, y, [x for x in leaves if isinstance(x, Storage)])
             return y
-        node = None
+        node: CallNode | None = None
         tensors = [x for x in leaves if isinstance(x, Storage)]
         if isinstance(r, (tuple, list)):
             if any(is_inexact(part.dtype) for part in r):

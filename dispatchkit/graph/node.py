@@ -272,14 +272,10 @@ class Leaf(Vertex):
 
 def snapshot_versions(node: Node) -> None:
     """Record how often the memory of each saved argument has been changed so far."""
-    versions = None
     for value in node.saved or ():
         if isinstance(value, Storage):
-            memory = value._memory
-            if memory is not None:
-                if versions is None:
-                    versions = extras_of(node).versions
-                versions[id(value)] = memory.count
+            if value._memory is not None:
+                extras_of(node).versions[id(value)] = value._memory.count
         elif isinstance(value, (list, tuple)):
             for tensor in saved_tensors(value):
                 if tensor._memory is not None:

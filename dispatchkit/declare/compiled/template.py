@@ -363,8 +363,7 @@ class SpelledOut:
         else:
             listed = f" and (_type is not list or _are_numbers(map(type, {value})))"
             tracked = [f"if {value}._node is not None:", "    _tracked = True"]
-            yield f"_type = type({value})"
-            yield f"if _type is _cls{'' if noted else f' and {value}._node is None'}:"
+            yield f"if (_type := type({value})) is _cls{'' if noted else f' and {value}._node is None'}:"
             yield f"    {array} = {value}.array"
             if noted:
                 yield from indent(tracked)
