@@ -30,7 +30,7 @@ PLAIN = re.compile(r"^( *)if _type is _cls\b.* and not _foreign:\n", re.MULTILIN
 
 # Where a public function of one array takes that of a plain tensor, and where it makes a tensor of the result.
 FIRST_ARRAY = re.compile(r"^ *_array = (\w+)\.array$", re.MULTILINE)
-RESULT = re.compile(r"^( *)_y = _new\(_cls\)\n", re.MULTILINE)
+RESULT = re.compile(r"^( *)_y = _new\(_to\)\n", re.MULTILINE)
 
 
 def install(package: str, version: str) -> str:
@@ -90,7 +90,8 @@ def _wrapping_at_once(text: str, names: dict[str, Any]) -> str:
         return text
     names["_wrapped"] = _wrapper()
     x = first[1]
-    return RESULT.sub(rf"\1if type(_r) is _ndarray and {x}._node is None:\n\1    return _wrapped(_r, {x})\n\g<0>", text)
+    plain = f"_to is _cls and type(_r) is _ndarray and {x}._node is None"
+    return RESULT.sub(rf"\1if {plain}:\n\1    return _wrapped(_r, {x})\n\g<0>", text)
 
 
 @cache

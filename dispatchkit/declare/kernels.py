@@ -261,6 +261,20 @@ def _leaves(operation: DeclaredOperation, args: tuple[Any, ...], kwargs: Mapping
     return leaves
 
 
+def _raw_call(args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[list[Any], dict[str, Any]]:
+    """Return the arguments of a call with raw arrays for the tensors in them."""
+    raw = list(args)
+    for place, x in enumerate(args):
+        if isinstance(x, Storage):
+            raw[place] = x.array
+        # Nor are numbers in a tuple, such as a shape, looked at one by one.
+        elif type(x) not in PLAIN and not (type(x) is tuple and PLAIN.issuperset(map(type, x))):
+            raw[place] = raw_values(x)
+    if kwargs:
+        kwargs = {name: x if type(x) in PLAIN else raw_values(x) for name, x in kwargs.items()}
+    return raw, kwargs
+
+
 def _flows_on_numpy(leaves: Sequence[Any]) -> bool:
     """Return whether all arguments that are given are tensors of NumPy's arrays, to one of which gradients flow."""
     flows = False
@@ -362,15 +376,7 @@ class ByKernel(NodeWrapper):
     ) -> Any:
         """Return the result of a call by a kernel that gives what takes cotangents back; else NotImplemented."""
         assert kernel.flow is not None
-        raw = list(args)
-        for place, x in enumerate(args):
-            if isinstance(x, Storage):
-                raw[place] = x.array
-            elif type(x) not in PLAIN:
-                raw[place] = raw_values(x)
-        named = kwargs
-        if kwargs:
-            named = {name: x if type(x) in PLAIN else raw_values(x) for name, x in kwargs.items()}
+        raw, named = _raw_call(args, kwargs)
         try:
             answer = kernel.flow(*raw, **named)
         except BACKEND_ERRORS as error:
@@ -378,12 +384,15 @@ class ByKernel(NodeWrapper):
         if answer is NotImplemented:
             return NotImplemented
         r, pull = answer
-        node = None
-        if type(r) is np.ndarray and r.dtype.kind in "fc" and cls is self.declared.protocol.types.base:
-            node = self._node_of(leaves, args, kwargs)
-            node.shape, node.dtype = r.shape, r.dtype
-            self._give_pull(node, kernel, pull, r)
-            return wrap_array(cls, r, node)
+        if type(r) is np.ndarray and r.dtype.kind in "fc":
+            vertex = self._node_of(leaves, args, kwargs)
+            vertex.shape, vertex.dtype = r.shape, r.dtype
+            self._give_pull(vertex, kernel, pull, r)
+            y = wrap_array(cls, r, vertex)
+            if cls is not self.declared.protocol.types.base:
+                finalize_all(self.declared, cls, y, [x for x in leaves if isinstance(x, Storage)])
+            return y
+        node: CallNode | None = None
         tensors = [x for x in leaves if isinstance(x, Storage)]
         if isinstance(r, (tuple, list)):
             if any(is_inexact(part.dtype) for part in r):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -147,14 +147,16 @@ def call_node(operation: DeclaredOperation, args: tuple[Any, ...], kwargs: dict[
     tracked: list[bool] = []
     for p in operation.parameters.arrays:
         value = p.find(args, kwargs)
-        members: Iterable[Any] = ()
         if p.form is Form.ONE:
-            members = (value,)
-        elif p.form is not Form.INDEX:
-            members = p.members(value)
-        vertices = [vertex_of(member) if isinstance(member, Storage) else None for member in members]
-        edges += vertices
-        tracked.append(vertices.count(None) < len(vertices))
+            vertex = vertex_of(value) if isinstance(value, Storage) else None
+            edges.append(vertex)
+            tracked.append(vertex is not None)
+        elif p.form is Form.INDEX:
+            tracked.append(False)
+        else:
+            vertices = [vertex_of(member) if isinstance(member, Storage) else None for member in p.members(value)]
+            edges += vertices
+            tracked.append(vertices.count(None) < len(vertices))
     n.edges = tuple(edges)
     n.saved, n.keywords = operation.derivative.save_call(args, kwargs, tracked)
     n.outputs = n.extras = None

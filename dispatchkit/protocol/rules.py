@@ -6,6 +6,7 @@ import inspect
 import weakref
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import lru_cache
 from typing import Any, TypeAlias
 
 from dispatchkit.protocol.kinds import Kind
@@ -17,6 +18,10 @@ from dispatchkit.versions import Version, new_version
 
 # References to the rules that name one type, by the id of the operation or kind that they are for.
 NamedBy: TypeAlias = "Mapping[int, list[weakref.ref[Rule]]]"
+# Of each parameter its name, its kind, and whether it has no default, or None.
+Shape: TypeAlias = "tuple[tuple[str, Any, bool, bool], ...]"
+# So many pairs of shapes are remembered.
+SHAPES = 1 << 10
 
 
 def _says_nothing(value: Any, default: Any) -> bool:
@@ -188,33 +193,7 @@ class Rule:
             return False
         if self.spread:
             return False
-        expected = list(parameters.signature.parameters.values())
-        first = [p for p in expected if p.kind is p.POSITIONAL_ONLY]
-        either = [p for p in expected if p.kind is p.POSITIONAL_OR_KEYWORD]
-        by_name = {p.name: None for p in expected if p.kind is p.KEYWORD_ONLY}
-        if any(p.kind is p.VAR_KEYWORD for p in expected):
-            by_name["any keyword at all"] = None
-        demanded = {p.name: None for p in expected if p.kind is p.KEYWORD_ONLY and p.default is p.empty}
-        spread = []
-        if any(p.kind is p.VAR_POSITIONAL for p in expected):
-            spread = [None] * 99
-        least = [None for p in first if p.default is p.empty]
-        needed = [p.name for p in either if p.default is p.empty]
-        calls: list[tuple[list[None], dict[str, None]]] = [
-            (least, {**dict.fromkeys(needed), **demanded}),
-            (least, {**{p.name: None for p in either}, **by_name}),
-            ([*least, *[None] * len(needed)], demanded),
-            ([None] * (len(first) + len(either)) + spread, by_name),
-        ]
-        # Each parameter that may be passed by position or by name, once by name, those before it by position.
-        for count in range(len(either) + 1):
-            named = {p.name: None for p in either[count:]}
-            least_named = {p.name: None for p in either[count:] if p.default is p.empty}
-            calls += [([None] * (len(first) + count), {**named, **by_name})]
-            calls += [([None] * (len(first) + count), {**least_named, name: None, **demanded}) for name in named]
-        # Most operations take all arguments by position, and these calls are one.
-        different = {(len(args), *kwargs): (args, kwargs) for args, kwargs in calls}
-        return not any(self.refusal(args, kwargs) for args, kwargs in different.values())
+        return _takes_calls(_shape_of(self.takes), _shape_of(parameters.signature), self.most)
 
     def distances(
         self, key: Key, parameters: Parameters, asked: type, order: Callable[[type], Sequence[type]]
@@ -295,6 +274,76 @@ class Rule:
     def serves(self, counted: Sequence[type]) -> bool:
         """Return whether one of the rule's types is among what the asked one counts as."""
         return not self.named.isdisjoint(counted)
+
+
+def _shape_of(signature: inspect.Signature) -> Shape:
+    """Return what decides which calls a signature takes, in which many handlers are alike."""
+    return tuple([(p.name, p.kind, p.default is p.empty, p.default is None) for p in signature.parameters.values()])
+
+
+def _parameters_of(shape: Shape) -> list[inspect.Parameter]:
+    """Return parameters of a shape; a default that is not None stands for any other."""
+    parameters = []
+    for name, kind, required, silent in shape:
+        default: Any = inspect.Parameter.empty
+        if not required:
+            default = None if silent else ...
+        parameters.append(inspect.Parameter(name, kind, default=default))
+    return parameters
+
+
+# A sixth of the first call of a type: a program has many types, and few shapes of handlers.
+@lru_cache(maxsize=SHAPES)
+def _takes_calls(taken: Shape, expected: Shape, most: int | None) -> bool:
+    """Return whether a handler takes the arguments of every call of an operation.
+
+    Parameters
+    ----------
+    taken, expected : the shapes of the signatures of both
+    most : how many arguments the handler takes by position, as `Rule.most`
+    """
+    signature = inspect.Signature(_parameters_of(taken))
+    names = signature.parameters
+    silent: set[str] = set()
+    if not any(p.kind is p.VAR_KEYWORD for p in names.values()):
+        silent = {p.name for p in _parameters_of(expected) if p.default is None and p.name not in names}
+    for args, kwargs in _extreme_calls(_parameters_of(expected)):
+        if most is not None and len(args) > most:
+            return False
+        try:
+            signature.bind(*args, **{name: None for name in kwargs if name not in silent})
+        except TypeError:
+            return False
+    return True
+
+
+def _extreme_calls(expected: Sequence[inspect.Parameter]) -> Iterable[tuple[list[None], dict[str, None]]]:
+    """Return calls of an operation, with None for arguments, of which who does not take all refuses one."""
+    first = [p for p in expected if p.kind is p.POSITIONAL_ONLY]
+    either = [p for p in expected if p.kind is p.POSITIONAL_OR_KEYWORD]
+    by_name = {p.name: None for p in expected if p.kind is p.KEYWORD_ONLY}
+    if any(p.kind is p.VAR_KEYWORD for p in expected):
+        by_name["any keyword at all"] = None
+    demanded = {p.name: None for p in expected if p.kind is p.KEYWORD_ONLY and p.default is p.empty}
+    spread = []
+    if any(p.kind is p.VAR_POSITIONAL for p in expected):
+        spread = [None] * 99
+    least = [None for p in first if p.default is p.empty]
+    needed = [p.name for p in either if p.default is p.empty]
+    calls: list[tuple[list[None], dict[str, None]]] = [
+        (least, {**dict.fromkeys(needed), **demanded}),
+        (least, {**{p.name: None for p in either}, **by_name}),
+        ([*least, *[None] * len(needed)], demanded),
+        ([None] * (len(first) + len(either)) + spread, by_name),
+    ]
+    # Each parameter that may be passed by position or by name, once by name, those before it by position.
+    for count in range(len(either) + 1):
+        named = {p.name: None for p in either[count:]}
+        least_named = {p.name: None for p in either[count:] if p.default is p.empty}
+        calls += [([None] * (len(first) + count), {**named, **by_name})]
+        calls += [([None] * (len(first) + count), {**least_named, name: None, **demanded}) for name in named]
+    # Most operations take all arguments by position, and these calls are one.
+    return {(len(args), *kwargs): (args, kwargs) for args, kwargs in calls}.values()
 
 
 # Distances of positions that say nothing of a rule: an argument was left out, the rule demands nothing there, or it

@@ -250,6 +250,38 @@ def test_what_cotangents_depend_on_must_not_be_changed(reads: tuple[str, ...], c
         z.backward()
 
 
+@pytest.mark.parametrize("changed", [0, 1])
+def test_each_argument_that_shares_its_memory_is_watched(changed: int) -> None:
+    grown, _ = of_flow()
+    shared = [dk.nn.Parameter(dk.asarray(x.copy())) for x in (A, B)]
+    z = grown(*shared).sum()
+    with dk.no_grad():
+        shared[changed].add_(1.0)
+    with pytest.raises(dk.errors.InplaceError, match="backward of GrownBackward"):
+        z.backward()
+
+
+def test_a_kernel_gets_a_tuple_of_numbers_as_it_is_and_arrays_for_tensors_in_one() -> None:
+    seen: list[Any] = []
+
+    @dk.operation
+    def kept(xp: Any, x: dk.Tensor, /, shape: Any = ()) -> Any:
+        return xp.positive(x)
+
+    def flow(x: Any, /, shape: Any = ()) -> Any:
+        seen.append(shape)
+        return x + 0.0, lambda g, wanted: [g[0]]
+
+    kept.def_kernel("numpy", lambda x, /, shape=(): flow(x, shape)[0], flow=flow)
+    x, shape = dk.tensor(A, requires_grad=True), (2, 3)
+    kept(x, shape).sum().backward()
+    kept(x, (dk.asarray(B), 1)).sum().backward()
+    assert seen[0] is shape
+    assert type(seen[1][0]) is np.ndarray
+    assert x.grad is not None
+    np.testing.assert_array_equal(x.grad.numpy(), np.full_like(A, 2.0))
+
+
 def test_hooks_of_saved_tensors_have_the_rules_compute() -> None:
     torch = pytest.importorskip("torch")
     grown, computed = declare()

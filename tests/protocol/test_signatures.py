@@ -18,6 +18,7 @@ from dispatchkit.errors import (
 )
 from dispatchkit.protocol.engine import DispatchProtocol
 from dispatchkit.protocol.fallbacks import fallback
+from dispatchkit.protocol.parameters import Form, Parameters
 from dispatchkit.protocol.rules import Rule
 from tests.protocol.support import Answer, line_of
 
@@ -296,6 +297,55 @@ def test_a_rule_of_the_very_same_signature_takes_every_call() -> None:
     operation = protocol.operation(both_needed)
     rules = [Rule(operation, (A,), True, one, inspect.signature(one), protocol.types) for one in (handler, without)]
     assert [rule.takes_everything(operation.parameters) for rule in rules] == [True, False]
+
+
+SIGNATURES = [
+    lambda a, b: None,
+    lambda a, /, b=None: None,
+    lambda a, b=1: None,
+    lambda a, *, b: None,
+    lambda a, *, b=None: None,
+    lambda a, *rest: None,
+    lambda *all_of_them, **names: None,
+    lambda a, **names: None,
+    lambda a, b, /: None,
+]
+
+
+@pytest.mark.parametrize("operation", SIGNATURES)
+@pytest.mark.parametrize("handler", SIGNATURES)
+def test_a_handler_takes_every_call_if_it_refuses_none_of_the_different_ones(handler: Any, operation: Any) -> None:
+    parameters = Parameters(inspect.signature(operation), {"a": Form.ONE})
+    for most in (None, 1):
+        rule = Rule(None, (object,), False, handler, inspect.signature(handler), None, most=most)  # type: ignore[arg-type]  # asks no types
+        calls = [((None,) * count, names) for count in range(4) for names in ((), ("a",), ("b",), ("a", "b"), ("c",))]
+        refused = False
+        for args, names in calls:
+            kwargs = dict.fromkeys(names)
+            try:
+                parameters.signature.bind(*args, **kwargs)
+            except TypeError:
+                continue
+            refused = refused or bool(rule.refusal(args, kwargs, parameters))
+        assert rule.takes_everything(parameters) is not refused
+
+
+def test_what_handlers_take_is_found_out_once_for_those_of_one_shape(monkeypatch: pytest.MonkeyPatch) -> None:
+    bound: list[Any] = []
+    bind = inspect.Signature.bind
+
+    def counted(signature: inspect.Signature, /, *args: Any, **kwargs: Any) -> Any:
+        bound.append(signature)
+        return bind(signature, *args, **kwargs)
+
+    monkeypatch.setattr(inspect.Signature, "bind", counted)
+    counts = []
+    for default in (1.0, 2.0, None):
+        takes = inspect.signature(lambda a_name_of_its_own, /, by=default: None)
+        rule = Rule(None, (object,), False, print, takes, None)  # type: ignore[arg-type]  # asks no types
+        assert rule.takes_everything(Parameters(inspect.signature(lambda x, /, by=1.0: None), {"x": Form.ONE}))
+        counts.append(len(bound))
+    assert 0 < counts[0] == counts[1] < counts[2]
 
 
 def test_whether_a_rule_takes_every_call_is_found_out_once_for_an_operation(

@@ -79,7 +79,8 @@ if _live and _is_asked(_operation):
     return _ask(<given>)
 <find>
 <?single>_type = type(<first>)
-<?single>if _type is _cls and <fits>:
+<?single>_to = _type
+<?single>if (_type is _cls or (isinstance(<first>, _Storage) and (_to := _class_given(_table.get(_type))))) and <fits>:
 <?single>    _array = <first>.array
 <?sequence>if <fits> and (_array := _arrays_of(<first>, _cls)):
     <compute>
@@ -89,7 +90,9 @@ if <wrong>:
 <?sequence>_type = _type_of_members(<first>)
 {BY_TABLE.strip()}
 """
-# Of several arrays, or of none, with parameters, outside the graph or by a kernel that says how gradients flow.
+# Of several arrays, or of none, with parameters, outside the graph or by a kernel that says how gradients flow. Beside
+# plain tensors there may be others: instances of subclasses alone (1), which are taken as plain tensors where what
+# computes those is known to answer for these very types, or anything else (2).
 SEVERAL = """
 <?returns_itself>if <left_out> and not (_live or _star or _unknown):
 <?returns_itself>    if type(<value>) is _cls:
@@ -101,25 +104,29 @@ if _live and _is_asked(_operation):
     return _ask(<given>)
 if <apart>:
     return _rest(<given>)
-<?flows>_tracked = False
-<?kept>_plain = <numpy>
+<?kept>_others, _tracked, _to = 0, False, _cls
 <find>
-<?flows>if _plain and (_foreign or _tracked):
-<?flows>    if _tracked and _is_grad_enabled():
-<?flows>        _y = _by_kernel(_cls, <leaves>, <args>, <keywords>)
+<?kept>if _others or _tracked or _foreign:
+<?rules>    if _tracked and _is_grad_enabled():
+<?rules>        _others = 2
+<?kept>    if _others == 1 and (_to := _class_given(_operation.decisions.get(<key>))):
+<?kept>        _others = 0
+<?kept>        <take>
+<?flows>    if _tracked and not _others and _is_grad_enabled():
+<?flows>        _y = _by_kernel(_to, <leaves>, <args>, <keywords>)
 <?flows>        if _y is not NotImplemented:
 <?flows>            return _y
-<?flows>    _plain = False
-<?kept>if not _plain:
-<?kept>    try:
-<?kept>        _first = _operation.decisions[<key>]
-<?kept>    except KeyError:
-<?kept>        return _rest(<given>)
-<?kept>    <gather>
-<?kept>    _result = _first(<passed>)
-<?kept>    if _result is NotImplemented or _result is None:
-<?kept>        return _continue_chain(_operation, _first, <arguments>, _result)
-<?kept>    return _result
+<?flows>        _others = 2
+<?kept>    if _others or _foreign:
+<?kept>        try:
+<?kept>            _first = _operation.decisions[<key>]
+<?kept>        except KeyError:
+<?kept>            return _rest(<given>)
+<?kept>        <gather>
+<?kept>        _result = _first(<passed>)
+<?kept>        if _result is NotImplemented or _result is None:
+<?kept>            return _continue_chain(_operation, _first, <arguments>, _result)
+<?kept>        return _result
 <compute>
 """
 CHECK = "    _check_numbers(_operation, _r, None)"
@@ -151,12 +158,18 @@ def _type_of_members(tensors: Any) -> type | None:
     return cls
 
 
+def _class_given(answer: Any) -> Any:
+    """Return the class of the results of what computes tensors by default; None of any other answer, and of none."""
+    return getattr(answer, "gives", None)
+
+
 NAMES: Mapping[str, Any] = {
     "_NUMBERS": NUMBERS,
     "_arrays_of": _arrays_of,
     "_ask_modes": ask_modes,
     "_continue_chain": continue_chain,
     "_check_numbers": check_numbers,
+    "_class_given": _class_given,
     "_decide": decide,
     "_drawer": drawer.get,
     "_passed_arguments": passed_arguments,
@@ -294,9 +307,12 @@ def _leading(operation: DeclaredOperation, spelled: SpelledOut) -> list[str]:
         else:
             compute = [whole]
     record: list[str] = []
+    finish: list[str] = []
+    cls = "_cls"
     if sequence:
         flows, same, share = "False", "_is_held(_r, _array)", f"_note_sharing(_y, {first})"
     else:
+        cls, finish = "_to", _finish_lines(f"({first},)")
         flows, same, share = f"{first}._node is not None", "_r is _array", f"_note_view(_y, {first})"
         if operation.composite:
             fits += [f"{first}._node is None", *map(spelled.untracked_condition, others)]
@@ -318,10 +334,12 @@ def _leading(operation: DeclaredOperation, spelled: SpelledOut) -> list[str]:
             compute,
             f"*_passed_arguments({spelled.given})",
             check=spelled.check(),
-            unpack=unpack_lines(f"({first},)", arguments, flows, spelled.gather_lines()),
+            unpack=unpack_lines(f"({first},)", arguments, flows, spelled.gather_lines(), cls=cls),
             record=record,
             same=[same],
             share=share,
+            finish=finish,
+            cls=cls,
         ),
         wrong=" or ".join([*beyond, *(f"{x} is _MISSING" for x in (first, *needed))]),
         gather=spelled.gather_lines(),
@@ -331,6 +349,11 @@ def _leading(operation: DeclaredOperation, spelled: SpelledOut) -> list[str]:
         types="*([] if _type is None else [_type])" if sequence else "_type",
         answer=_answer_lines(first, more),
     )
+
+
+def _finish_lines(tensors: str) -> list[str]:
+    """Return the lines that give a result of a subclass the tensors that it comes from."""
+    return ["if _to is not _cls:", f"    _to.__tensor_finalize__(_y, _operation.function, {tensors})"]
 
 
 def _answer_lines(first: str, more: str) -> list[str]:
@@ -348,16 +371,15 @@ def _several(operation: DeclaredOperation, spelled: SpelledOut, *, returns_itsel
     # Each array decides by its type alone, so that who answered is found without asking what holds several.
     kept = set(spelled.forms.values()) == {Form.ONE} and not spelled.spread and operation.kind is not kinds.random
     flows = kept and has_own_flow(operation)
-    tracked, numpy, not_plain = "", "not _foreign", rest
+    cls = "_cls"
     if kept:
-        not_plain = "_plain = False"
-    if flows:
-        tracked, numpy = "_tracked = True", "True"
+        cls = "_to"
     apart = ["_unknown", *([] if kept else ["_foreign"]), *([] if spelled.spread else ["_star"])]
     if operation.kind is kinds.random:
         apart += ["_drawer() is not None"]
     apart += [f"{name} is not _MISSING" for name in AROUND if name in spelled.named]
     sources = tuple_of(["*_star" if p.kind is STAR else spelled.value_of(p) for p in arrays])
+    tensors = f"[_one for _one in {sources} if isinstance(_one, _Storage)]"
     same = []
     for p in arrays:
         if p.kind is STAR:
@@ -389,15 +411,16 @@ def _several(operation: DeclaredOperation, spelled: SpelledOut, *, returns_itsel
         find=[
             line
             for p in spelled.parameters
-            for line in (*spelled.either(p, rest), *spelled.looked_at(p, rest, not_plain, tracked))
+            for line in (*spelled.either(p, rest), *spelled.looked_at(p, rest, noted=kept))
         ],
         kept=kept,
-        numpy=numpy,
+        take=[line for p in arrays for line in spelled.taken_as_plain(p)] if kept else [],
         gather=gather,
         key=tuple_of([f"type({spelled.leaf(p)})" for p in arrays]),
         passed=passed,
         arguments=arguments,
         flows=flows,
+        rules=kept and not flows,
         leaves=tuple_of([spelled.leaf(p) for p in arrays]),
         args=tuple_of([spelled.leaf(p) for p in spelled.parameters if p.kind is not NAMED]),
         keywords=f"{{{', '.join(f'{p.name!r}: {spelled.leaf(p)}' for p in spelled.parameters if p.kind is NAMED)}}}",
@@ -405,8 +428,10 @@ def _several(operation: DeclaredOperation, spelled: SpelledOut, *, returns_itsel
             [f"_r = _compute({spelled.passed_on()})"],
             f"*_passed_arguments({spelled.given})",
             check=check,
-            unpack=unpack_lines(sources, "(), {}", "False"),
+            unpack=unpack_lines(tensors, "(), {}", "False", cls=cls),
             same=same,
             share=f"_note_sharing(_y, {sources})" if arrays else "",
+            finish=_finish_lines(f"(*{tensors},)") if kept else [],
+            cls=cls,
         ),
     )

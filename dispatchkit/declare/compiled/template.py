@@ -22,7 +22,7 @@ from dispatchkit.declare.source import code_of
 from dispatchkit.declare.wrapping import spec_of
 from dispatchkit.graph.node import CallNode, Node, snapshot_versions
 from dispatchkit.graph.recording import is_grad_enabled
-from dispatchkit.graph.storage import vertex_of
+from dispatchkit.graph.storage import Storage, vertex_of
 from dispatchkit.protocol.frames import hide_frames
 from dispatchkit.protocol.parameters import MISSING, Form, Missing, Parameters
 
@@ -39,7 +39,7 @@ except _BACKEND_ERRORS as _error:
 if type(_r) is not _ndarray and type(_r) not in _foreign:
     <unpack>
     _r = _raw_array(_r)
-_y = _new(_cls)
+_y = _new(<cls>)
 _y.array = _r
 _y._memory = None
 _y._node = None
@@ -51,6 +51,7 @@ return _y
 NAMES: Mapping[str, Any] = {
     "_BACKEND_ERRORS": BACKEND_ERRORS,
     "_SEVERAL": (tuple, list),
+    "_Storage": Storage,
     "_foreign": foreign,
     "_hide_frames": hide_frames,
     "_ndarray": np.ndarray,
@@ -75,6 +76,7 @@ def compute_lines(
     same: Sequence[str] | None = None,
     apart: bool = False,
     finish: Sequence[str] = (),
+    cls: str = "_cls",
 ) -> list[str]:
     """Return the lines that compute a call on raw arrays and return the tensor of the result.
 
@@ -89,6 +91,7 @@ def compute_lines(
     same : conditions, besides being a view, under which it may show that of an argument; asked each time by default
     apart : whether results of other libraries show the memory of no other array, and need not be asked
     finish : lines that are done with the tensor last
+    cls : expression for its class
     """
     sharing = []
     if share:
@@ -97,10 +100,12 @@ def compute_lines(
         based = f"type(_r) is {'_ndarray and' if apart else 'not _ndarray or'} _r.base is not None"
         sharing = [f"if {' or '.join([based, *same])}:", f"    {share}"]
     parts = {"arguments": arguments, "check": check, "unpack": unpack, "record": record, "finish": finish}
-    return fill_template(COMPUTED, compute=compute, share=sharing, **parts)
+    return fill_template(COMPUTED, compute=compute, share=sharing, cls=cls, **parts)
 
 
-def unpack_lines(tensors: str, arguments: str, flows: str, gather: Sequence[str] = ()) -> list[str]:
+def unpack_lines(
+    tensors: str, arguments: str, flows: str, gather: Sequence[str] = (), *, cls: str = "_cls"
+) -> list[str]:
     """Return the lines that return several results, where a call gave such.
 
     Parameters
@@ -109,8 +114,9 @@ def unpack_lines(tensors: str, arguments: str, flows: str, gather: Sequence[str]
     arguments : positional and keyword arguments of the call, two expressions
     flows : condition that gradients flow to one of the arguments
     gather : lines that make the arguments
+    cls : expression for the class of the tensors
     """
-    result = f"return _several_results(_operation, _cls, _r, {tensors}, {arguments}, {flows})"
+    result = f"return _several_results(_operation, {cls}, _r, {tensors}, {arguments}, {flows})"
     return ["if isinstance(_r, _SEVERAL):", *indent([*gather, result])]
 
 
@@ -330,15 +336,15 @@ class SpelledOut:
             return value
         return f"_default_{p.name} if {value} is _MISSING else {value}"
 
-    def looked_at(self, p: Parameter, otherwise: str, not_plain: str, tracked: str = "") -> Iterator[str]:
+    def looked_at(self, p: Parameter, otherwise: str, *, noted: bool = False) -> Iterator[str]:
         """Yield the lines that look at an argument, and take the raw array out of a plain tensor.
 
         Parameters
         ----------
         p : its parameter
-        otherwise : what is done where an argument that is no array may hold some
-        not_plain : what is done where one for an array is anything else
-        tracked : what is done where it is in the graph; by default the same
+        otherwise : what is done where an argument that is no array may hold some, or one for an array is neither a
+            plain tensor outside the graph nor a number
+        noted : whether the lines note this of an array and go on: ``_others`` and ``_tracked``
         """
         value, array = self.value_of(p), f"_array_{p.name}"
         if p.name not in self.forms:
@@ -353,22 +359,30 @@ class SpelledOut:
             yield f"    elif type(_one) in _passed_{p.name}:"
             yield f"        {array}.append(_one)"
             yield "    else:"
-            yield f"        {not_plain}"
+            yield f"        {otherwise}"
         else:
             listed = f" and (_type is not list or _are_numbers(map(type, {value})))"
-            yield f"_type = type({value})"
-            yield f"if _type is _cls{'' if tracked else f' and {value}._node is None'}:"
+            tracked = [f"if {value}._node is not None:", "    _tracked = True"]
+            yield f"if (_type := type({value})) is _cls{'' if noted else f' and {value}._node is None'}:"
             yield f"    {array} = {value}.array"
-            if tracked:
-                yield f"    if {value}._node is not None:"
-                yield f"        {tracked}"
+            if noted:
+                yield from indent(tracked)
             yield f"elif _type in _passed_{p.name}{listed if self.forms[p.name] is Form.LOOSE else ''}:"
             yield f"    {array} = {value}"
             if p.default is not p.empty:
                 yield f"elif {value} is _MISSING:"
                 yield f"    {array} = _default_{p.name}"
+            if noted:
+                yield f"elif isinstance({value}, _Storage):"
+                yield "    _others |= 1"
+                yield from indent(tracked)
             yield "else:"
-            yield f"    {not_plain}"
+            yield f"    {'_others |= 2' if noted else otherwise}"
+
+    def taken_as_plain(self, p: Parameter) -> list[str]:
+        """Return the lines that take the raw array of a tensor of any class, where an argument is one."""
+        value = self.value_of(p)
+        return [f"if isinstance({value}, _Storage):", f"    _array_{p.name} = {value}.array"]
 
     def untracked_condition(self, p: Parameter) -> str:
         """Return the condition that an argument holds no tensors."""

@@ -44,7 +44,8 @@ def test_a_function_and_what_computes_its_calls_say_the_one_sentence_once(entry:
         "except _BACKEND_ERRORS as _error:\n",
     ]
     by_table = entry.implementation.arrays_only and (entry.composite or entry.several)
-    assert [text_of(entry.function).count(line) for line in sentence] == [0 if by_table else 1] * 3
+    text = text_of(entry.function).replace("_new(_to)", "_new(_cls)")  # which subclasses answer, too
+    assert [text.count(line) for line in sentence] == [0 if by_table else 1] * 3
     implementation = DeclaredOperation.default(entry, tuple(dk.Tensor for _ in entry.parameters.arrays), None)
     # A function that asks who draws, or lets a kernel record, stands around it.
     if entry.kind is not dk.kinds.random and not has_own_flow(entry):
