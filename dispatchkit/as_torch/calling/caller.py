@@ -28,10 +28,9 @@ from dispatchkit.as_torch.calling import (  # noqa: F401  # they enter what they
     shape_checks,
     window_checks,
 )
-from dispatchkit.as_torch.calling.arguments import arguments_by_name
+from dispatchkit.as_torch.calling.arguments import arguments_by_name, count_of_tensors, in_new_order
 from dispatchkit.as_torch.calling.checks import CHECKS, EACH_TIME, LOOKS, kind_of
 from dispatchkit.as_torch.calling.dtypes import FACTORS, UNIFORM, check_dtypes, check_factors
-from dispatchkit.as_torch.calling.old_orders import count_of_tensors, in_new_order
 from dispatchkit.as_torch.calling.outputs import written_into
 from dispatchkit.as_torch.calling.plans import Plan, key_of, plan_of
 from dispatchkit.as_torch.calling.promotion import PROMOTING, in_common_dtype

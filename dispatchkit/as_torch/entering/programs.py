@@ -104,15 +104,16 @@ def enter_programs() -> None:
     coordinates.give_sparse_methods()
     enter_module("sparse", coordinates.OF_SPARSE)
     extend_module("", {"sparse_coo_tensor": coordinates.sparse_coo_tensor, "sparse_coo": "sparse_coo"})
-    families = {"ExponentialFamily": distributions.Distribution}
     named = {name: value for name, value in vars(distributions).items() if name in NAMED}
-    enter_module("distributions", named | families)
+    enter_module("distributions", named)
     for name, members in OF_DISTRIBUTIONS.items():
         enter_module(f"distributions.{name}", {each: getattr(distributions, each) for each in members})
     enter_module("distributions.utils", tools.OF_UTILS)
     # Which a module that is written for each has not.
     vars(distributions.transforms).update({name: getattr(distributions, name) for name in FURTHER_TRANSFORMS})
-    enter_module("distributions.exp_family", families)
+    of_transforms = {name for name in vars(distributions.transforms) if name.endswith(("Transform", "_transform"))}
+    vars(distributions.transforms)["__all__"] = sorted(of_transforms)
+    enter_module("distributions.exp_family", {"ExponentialFamily": distributions.ExponentialFamily})
     of_threads = ("is_multithreading_enabled", "set_multithreading_enabled")
     of_autograd = {name: getattr(modes, name) for name in ("inference_mode", *of_threads)}
     extend_module("autograd", {**of_autograd, "SavedTensor": SavedTensor})
@@ -135,7 +136,7 @@ def enter_programs() -> None:
         ".hub": {"HASH_REGEX": re.compile(r"-([a-f0-9]*)\.")},
         ".distributions.utils": {"_standard_normal": tools.standard_normal, "_sum_rightmost": tools.sum_rightmost},
         ".utils._foreach_utils": OF_FOREACH_UTILS,
-        "._C": {"_log_api_usage_once": machine.nothing},
+        "._C": {"_get_tracing_state": machine.nothing, "_log_api_usage_once": machine.nothing},
     }
     for path in ("utils._foreach_utils", "_C"):
         enter_module(path, {})
@@ -241,7 +242,11 @@ def _enter_machine() -> None:
     asked = ("are_deterministic_algorithms_enabled", "is_deterministic_algorithms_warn_only_enabled")
     names |= dict.fromkeys(asked, machine.no)
     names |= {name: getattr(modes, name) for name in ("inference_mode", "is_inference_mode_enabled")}
-    names |= {"get_float32_matmul_precision": machine.highest, "default_generator": random.default_generator}
+    names |= {
+        "get_float32_matmul_precision": machine.highest,
+        "default_generator": random.default_generator,
+        "Generator": machine.GeneratorOnDevice,
+    }
     names |= {"half": dtypes.dtype("float16"), "bfloat16": dtypes.bfloat16}
     extend_module(
         "",
