@@ -45,9 +45,10 @@ NAMED |= {"constraints", "transforms", "identity_transform", "kl_divergence", "r
 NAMED |= {"biject_to", "transform_to"}
 ELSEWHERE = (
     *("FisherSnedecor", "LowRankMultivariateNormal", "OneHotCategorical", "RelaxedOneHotCategorical", "StudentT"),
-    *("OneHotCategoricalStraightThrough", "LKJCholesky"),
+    *("OneHotCategoricalStraightThrough", "LKJCholesky", "ExponentialFamily"),
 )
 OF_DISTRIBUTIONS = {
+    "exp_family": ("ExponentialFamily",),
     "kl": ("kl_divergence", "register_kl"),
     "studentT": ("StudentT",),
     "lkj_cholesky": ("LKJCholesky",),
@@ -113,7 +114,6 @@ def enter_programs() -> None:
     vars(distributions.transforms).update({name: getattr(distributions, name) for name in FURTHER_TRANSFORMS})
     of_transforms = {name for name in vars(distributions.transforms) if name.endswith(("Transform", "_transform"))}
     vars(distributions.transforms)["__all__"] = sorted(of_transforms)
-    enter_module("distributions.exp_family", {"ExponentialFamily": distributions.ExponentialFamily})
     of_threads = ("is_multithreading_enabled", "set_multithreading_enabled")
     of_autograd = {name: getattr(modes, name) for name in ("inference_mode", *of_threads)}
     extend_module("autograd", {**of_autograd, "SavedTensor": SavedTensor})

@@ -1,9 +1,0 @@
-"""`torch.distributions.exponential_family` of PyTorch in terms of dispatchkit.
-
-Written by ``nox -s generated`` from the table; do not edit.
-"""
-
-# mypy: disable-error-code="misc, no-redef, override"
-from typing import Any
-
-ExponentialFamily: Any
