@@ -6,4 +6,6 @@ Written by ``nox -s generated`` from the table; do not edit.
 # mypy: disable-error-code="misc, no-redef, override"
 from typing import Any
 
+_get_tracing_state: Any
+
 _log_api_usage_once: Any

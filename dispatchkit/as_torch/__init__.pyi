@@ -4,7 +4,6 @@ Written by ``nox -s generated`` from the table; do not edit.
 """
 
 # mypy: disable-error-code="misc, no-redef, override"
-from dispatchkit import Generator as Generator
 from dispatchkit import Tensor as PlainTensor
 from dispatchkit import enable_grad as enable_grad
 from dispatchkit import is_grad_enabled as is_grad_enabled
@@ -25,6 +24,7 @@ from dispatchkit.as_torch import distributions as distributions
 from dispatchkit.as_torch import fft as fft
 from dispatchkit.as_torch import func as func
 from dispatchkit.as_torch import futures as futures
+from dispatchkit.as_torch import fx as fx
 from dispatchkit.as_torch import hub as hub
 from dispatchkit.as_torch import jit as jit
 from dispatchkit.as_torch import linalg as linalg
@@ -791,6 +791,8 @@ DoubleTensor: Any
 FloatTensor: Any
 
 Future: Any
+
+Generator: Any
 
 GradScaler: Any
 

@@ -6,6 +6,8 @@ Parameters have the names and defaults that they have in PyTorch.
 from __future__ import annotations
 
 import math
+import string
+from typing import Any
 
 import numpy as np
 
@@ -27,6 +29,22 @@ def with_axes(function: Function, tensors: tuple[object, ...]) -> object:
     if len(tensors) == 1:
         return function(tensors[0])
     return tuple(map(function, tensors))
+
+
+def einsum(*args: Any) -> Any:
+    """Return a sum of products by subscripts; axes under dots that the result has no place for are summed over."""
+    operands = several(args[1:])
+    if not isinstance(args[0], str) or "..." not in args[0]:
+        return np.einsum(args[0], *operands)
+    inputs, arrow, output = args[0].replace(" ", "").partition("->")
+    terms = inputs.split(",")
+    if not arrow or "..." in output or len(terms) != len(operands):
+        return np.einsum(args[0], *operands)
+    free = [letter for letter in string.ascii_letters if letter not in args[0]]
+    for place, (term, x) in enumerate(zip(terms, operands, strict=True)):
+        covered = x.ndim - len(term.replace("...", ""))
+        terms[place] = term.replace("...", "".join(reversed(free[: max(covered, 0)])))
+    return np.einsum(f"{','.join(terms)}->{output}", *operands)
 
 
 _FORMULAS: dict[str, Function] = {
@@ -73,7 +91,7 @@ _FORMULAS: dict[str, Function] = {
     "addmv": lambda input, mat, vec, *, beta=1, alpha=1: kept(input, beta) + times(mat @ vec, alpha),
     "baddbmm": lambda input, batch1, batch2, *, beta=1, alpha=1: kept(input, beta) + times(batch1 @ batch2, alpha),
     "dist": lambda input, other, p=2: norm_of_vectors(input - other, p),
-    "einsum": lambda *args: np.einsum(args[0], *several(args[1:])),
+    "einsum": einsum,
     # Of arrays as a whole.
     "resolve_conj": lambda input: input,
     "resolve_neg": lambda input: input,

@@ -13,3 +13,5 @@ get_dir: Any
 load: Any
 
 load_state_dict_from_url: Any
+
+urlparse: Any

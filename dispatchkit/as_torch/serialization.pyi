@@ -6,6 +6,8 @@ Written by ``nox -s generated`` from the table; do not edit.
 # mypy: disable-error-code="misc, no-redef, override"
 from typing import Any
 
+MAP_LOCATION: Any
+
 add_safe_globals: Any
 
 load: Any

@@ -149,7 +149,7 @@ class Node(Vertex):
         """
         extras = self.extras
         if read is None:
-            read = self.saved or ()
+            read = saved_by(self)
         for tensor in saved_tensors(read):
             memory = tensor._memory
             if memory is not None:
@@ -279,7 +279,7 @@ class Leaf(Vertex):
 
 def snapshot_versions(node: Node) -> None:
     """Record how often the memory of each saved argument has been changed so far."""
-    for value in node.saved or ():
+    for value in saved_by(node):
         if isinstance(value, Storage):
             if value._memory is not None:
                 extras_of(node).versions[id(value)] = value._memory.count
@@ -287,6 +287,14 @@ def snapshot_versions(node: Node) -> None:
             for tensor in saved_tensors(value):
                 if tensor._memory is not None:
                     extras_of(node).versions[id(tensor)] = tensor._memory.count
+
+
+def saved_by(node: Node) -> Sequence[Any]:
+    """Return the arguments that a node has saved, those by position and by name."""
+    keywords = getattr(node, "keywords", None)
+    if keywords:
+        return (*(node.saved or ()), *keywords.values())
+    return node.saved or ()
 
 
 def saved_tensors(saved: Sequence[Any]) -> list[Storage]:

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import functools
 import inspect
+import warnings
 from collections.abc import Mapping, Sequence
+from numbers import Number
 from typing import Any
 
 from dispatchkit.as_torch import table
@@ -23,6 +25,15 @@ NAME_OF = {
 OLD = frozenset({"size_average", "reduce"})
 # Types of Python's numbers as dtypes.
 OF_PYTHON: dict[type, Any] = {bool: xp.bool, int: xp.int64, float: xp.float64, complex: xp.complex128}
+# What older programs give before the tensors that it goes with.
+OF_MATRICES = ("addbmm", "addmm", "addmv", "addr", "baddbmm")
+# Functions by the factors that may stand there, and by the number of their tensors.
+FACTORS_BEFORE = {
+    **dict.fromkeys(("add", "sub"), ("alpha",)),
+    **dict.fromkeys(("addcdiv", "addcmul"), ("value",)),
+    **dict.fromkeys(OF_MATRICES, ("beta", "alpha")),
+}
+TENSORS_AFTER = {path: 2 if path in ("add", "sub") else 3 for path in FACTORS_BEFORE}
 ARGUMENTS_OF = {path: names.split() for names, paths in table.ARGUMENTS.items() for path in paths}
 
 
@@ -131,3 +142,40 @@ def arguments_by_parameter(
     """
     given = arguments_by_name(path, names, targets, args, kwargs)
     return {targets.get(name, name): value for name, value in given.items()}
+
+
+def count_of_tensors(path: str) -> int | None:
+    """Return how many tensors a function takes that older programs call in another order; None for others."""
+    return TENSORS_AFTER.get(path)
+
+
+def in_new_order(path: str, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> tuple[tuple[Any, ...], dict[str, Any]]:
+    """Return the arguments of a call with the factors by their names, where they stand before tensors.
+
+    ``x.add_(2, y)`` is ``x.add_(y, alpha=2)``, ``x.addcmul_(2, y, z)`` is ``x.addcmul_(y, z, value=2)``, and
+    ``x.addmm_(3, 2, y, z)`` is ``x.addmm_(y, z, beta=3, alpha=2)``; in functions, the first one may stand before `x`.
+
+    Parameters
+    ----------
+    path : of the function
+    args, kwargs : of the call
+
+    Warns
+    -----
+    UserWarning : where they do, as PyTorch does
+    """
+    factors = [x for x in args if isinstance(x, Number)]
+    tensors = tuple(x for x in args if not isinstance(x, Number))
+    names, count = FACTORS_BEFORE[path], TENSORS_AFTER[path]
+    leading, last = args[: len(args) - count + 1], args[len(args) - count + 1 :]
+    is_old = len(tensors) == count and 0 < len(factors) <= len(names) and not any(isinstance(x, Number) for x in last)
+    if not is_old or (path not in OF_MATRICES and isinstance(leading[0], Number)):
+        return args, dict(kwargs)
+    by_name = dict(zip(names, factors, strict=False))
+    shown = ", ".join(f"{name}={value}" for name, value in by_name.items())
+    warnings.warn(
+        f"this order of the arguments of {path} is deprecated: give the factor by its name after the tensors ({shown})",
+        UserWarning,
+        stacklevel=5,
+    )
+    return tensors, {**kwargs, **by_name}

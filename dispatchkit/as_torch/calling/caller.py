@@ -11,6 +11,7 @@ from __future__ import annotations
 import functools
 import inspect
 import operator
+import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import nullcontext
 from typing import Any
@@ -27,7 +28,7 @@ from dispatchkit.as_torch.calling import (  # noqa: F401  # they enter what they
     shape_checks,
     window_checks,
 )
-from dispatchkit.as_torch.calling.arguments import arguments_by_name
+from dispatchkit.as_torch.calling.arguments import arguments_by_name, count_of_tensors, in_new_order
 from dispatchkit.as_torch.calling.checks import CHECKS, EACH_TIME, LOOKS, kind_of
 from dispatchkit.as_torch.calling.dtypes import FACTORS, UNIFORM, check_dtypes, check_factors
 from dispatchkit.as_torch.calling.outputs import written_into
@@ -109,6 +110,7 @@ class FunctionCaller:
         self.several = any(p.kind is inspect.Parameter.VAR_POSITIONAL for p in shown)
         self.defaults = {p.name: p.default for p in shown}
         self.signatures = signatures_of(path)
+        self.tensors = count_of_tensors(path)
         self.refused, self.as_floats = self.signatures.refused, self.signatures.as_floats
         self.dtypes = RefusedDtypes(path)
         self.keeps = self.signatures.keeps and path not in table.OF_ANY_DTYPE
@@ -171,6 +173,8 @@ class FunctionCaller:
         RuntimeError : for elements of a kind that PyTorch does not take
         IndexError : for axes that there are not
         """
+        if self.tensors is not None and len(args) > self.tensors:
+            args, kwargs = in_new_order(self.path, args, kwargs)
         if kwargs and "dtype" in kwargs:
             kwargs["dtype"] = plain_dtype(kwargs["dtype"])
         if kwargs and kwargs.get("out") is not None and self.signatures.takes_out:
@@ -212,13 +216,16 @@ class FunctionCaller:
         TypeError : for one, and for fewer arguments than a method takes
         """
         self.check_no_out(self.path, kwargs)
-        if self.forms_of_method:
+        if self.forms_of_method and (self.tensors is None or len(args) <= self.tensors):
             check_method(self.path, self.forms_of_method, args, kwargs)
         return self(args, kwargs)
 
     def check_in_place(self, name: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
         """Raise for arguments that the method that changes its tensor does not take."""
         self.check_no_out(name, kwargs)
+        if self.tensors is not None and len(args) > self.tensors:
+            with warnings.catch_warnings(action="ignore"):  # the call itself warns
+                args, kwargs = in_new_order(self.path, args, kwargs)
         self.check_arguments(args, kwargs)
 
     def check_no_out(self, name: str, kwargs: dict[str, Any]) -> None:

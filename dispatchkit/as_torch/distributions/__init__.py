@@ -32,6 +32,7 @@ from dispatchkit.as_torch.distributions.discrete import (
 )
 from dispatchkit.as_torch.distributions.discrete import Poisson as Poisson
 from dispatchkit.as_torch.distributions.distribution import Distribution as Distribution
+from dispatchkit.as_torch.distributions.distribution import ExponentialFamily as ExponentialFamily
 from dispatchkit.as_torch.distributions.divergences import register_kl as register_kl
 from dispatchkit.as_torch.distributions.further import ContinuousBernoulli as ContinuousBernoulli
 from dispatchkit.as_torch.distributions.further import FisherSnedecor as FisherSnedecor

@@ -9,6 +9,7 @@ from dispatchkit.as_torch.distributions import constraints
 from dispatchkit.as_torch.distributions.distribution import (
     CentredDistribution,
     Distribution,
+    ExponentialFamily,
     constant,
     normals,
     parameters,
@@ -47,7 +48,7 @@ class LocationScale(CentredDistribution):
         return (value - self.loc) / self.scale
 
 
-class Normal(LocationScale):
+class Normal(LocationScale, ExponentialFamily):
     """The normal distribution.
 
     Parameters

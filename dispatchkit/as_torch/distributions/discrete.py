@@ -10,6 +10,7 @@ import numpy as np
 from dispatchkit.as_torch.distributions import constraints
 from dispatchkit.as_torch.distributions.distribution import (
     Distribution,
+    ExponentialFamily,
     constant,
     derived_parameter,
     parameters,
@@ -79,7 +80,7 @@ class TwoSided(Distribution):
         return tuple(self._kept.shape)
 
 
-class Bernoulli(TwoSided):
+class Bernoulli(TwoSided, ExponentialFamily):
     """The distribution of 1 with a probability, and 0 otherwise.
 
     Parameters
@@ -323,7 +324,7 @@ class NegativeBinomial(TwoSided):
         return likely - xp.where(n + value == 0, 0.0, ways)
 
 
-class Poisson(Distribution):
+class Poisson(ExponentialFamily):
     """The distribution of the number of independent events.
 
     Parameters

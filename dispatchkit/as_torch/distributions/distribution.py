@@ -13,6 +13,7 @@ from dispatchkit.as_torch.calling.raised import as_raised_by_pytorch
 from dispatchkit.as_torch.distributions.constraints import is_dependent
 from dispatchkit.as_torch.spelling import Tensor, spell
 from dispatchkit.as_torch.table import is_array
+from dispatchkit.autograd import grad
 from dispatchkit.declare.namespace import tensor_namespace as xp
 from dispatchkit.declare.wrapping import holds
 from dispatchkit.graph.recording import enable_grad, no_grad
@@ -84,6 +85,7 @@ class Distribution:
             self._validate_args = validate_args
         if self._validate_args:
             self._check_parameters()
+        super().__init__()
 
     def _check_parameters(self) -> None:
         """Raise for parameters that do not belong to their sets.
@@ -139,6 +141,7 @@ class Distribution:
         other = _instance
         if other is None:
             other = copy.copy(self)
+        other._event_shape, other._validate_args = self._event_shape, self._validate_args
         shape = Shape(batch_shape)
         for name, events in self.fields.items():
             if name in self.__dict__:
@@ -253,6 +256,36 @@ class Distribution:
         return f"{type(self).__name__}({', '.join(parts)})"
 
 
+class ExponentialFamily(Distribution):
+    """A distribution whose density is h(x) exp(η·t(x) - A(η)), from which its entropy follows.
+
+    Subclasses of your own say what `_natural_params`, η, `_log_normalizer`, the function A, and
+    `_mean_carrier_measure`, the mean of log h, are, or write `entropy` themselves.
+    """
+
+    @property
+    def _natural_params(self) -> tuple[Any, ...]:
+        raise NotImplementedError(f"{type(self).__name__} does not say its natural parameters")
+
+    def _log_normalizer(self, *natural_params: Any) -> Any:
+        raise NotImplementedError(f"{type(self).__name__} does not say its log-normalizer")
+
+    @property
+    def _mean_carrier_measure(self) -> Any:
+        raise NotImplementedError(f"{type(self).__name__} has no entropy in closed form")
+
+    @override
+    @enable_grad
+    def entropy(self) -> Any:
+        """Return the mean of ``-log_prob``, by the derivatives of the log-normalizer."""
+        carrier = self._mean_carrier_measure
+        natural = [x.detach().requires_grad_() for x in self._natural_params]
+        normalizer = self._log_normalizer(*natural)
+        slopes = grad(normalizer.sum(), natural, create_graph=True)
+        products = [xp.reshape(x * slope, (*self.batch_shape, -1)) for x, slope in zip(natural, slopes, strict=True)]
+        return normalizer - carrier - sum(xp.sum(product, axis=-1) for product in products)
+
+
 class CentredDistribution(Distribution):
     """Base of the distributions whose mean and mode are the parameter `loc`."""
 
@@ -315,6 +348,7 @@ def rows(tensor: Any, shape: Any) -> Any:
 
 def summed(tensor: Any, axes: int) -> Any:
     """Return sums over a number of last axes."""
+    axes = min(axes, tensor.ndim)  # one number goes for all
     if not axes:
         return tensor
     return xp.sum(tensor, axis=tuple(range(-axes, 0)))

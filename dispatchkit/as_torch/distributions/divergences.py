@@ -17,7 +17,7 @@ from dispatchkit.as_torch.distributions.discrete import (
     OneHotCategorical,
     Poisson,
 )
-from dispatchkit.as_torch.distributions.distribution import Distribution, summed
+from dispatchkit.as_torch.distributions.distribution import summed
 from dispatchkit.as_torch.distributions.further import ContinuousBernoulli
 from dispatchkit.as_torch.distributions.multivariate import LowRankMultivariateNormal, MultivariateNormal, solved
 from dispatchkit.as_torch.distributions.positive import Beta, Dirichlet, Exponential, Folded, Gamma
@@ -34,14 +34,15 @@ def register_kl(type_p: Any, type_q: Any) -> Callable[[Formula], Formula]:
 
     Parameters
     ----------
-    type_p, type_q : the classes; the formula answers for their subclasses, too, if these have none
+    type_p, type_q : the classes, or others that distributions derive from, too; the formula answers for their
+        subclasses if these have none
 
     Raises
     ------
-    TypeError : for what is no class of distributions
+    TypeError : for what is no class
     """
     for name, cls in (("type_p", type_p), ("type_q", type_q)):
-        if not isinstance(cls, type) or not issubclass(cls, Distribution):
+        if not isinstance(cls, type):
             raise TypeError(f"Expected {name} to be a Distribution subclass but got {cls}")
 
     def decorate(formula: Formula) -> Formula:

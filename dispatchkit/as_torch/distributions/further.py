@@ -10,6 +10,7 @@ from dispatchkit.as_torch.distributions.discrete import TwoSided
 from dispatchkit.as_torch.distributions.distribution import (
     CentredDistribution,
     Distribution,
+    ExponentialFamily,
     constant,
     parameters,
     rows,
@@ -209,7 +210,7 @@ class GeneralizedPareto(Distribution):
         return xp.log(self.scale) + self.concentration + 1
 
 
-class ContinuousBernoulli(TwoSided):
+class ContinuousBernoulli(TwoSided, ExponentialFamily):
     """The distribution of numbers between 0 and 1 whose density is that of `Bernoulli`, normalised.
 
     Parameters

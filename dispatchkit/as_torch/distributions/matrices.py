@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from dispatchkit.as_torch.distributions import constraints
-from dispatchkit.as_torch.distributions.distribution import normals, tensor_of
+from dispatchkit.as_torch.distributions.distribution import ExponentialFamily, normals, tensor_of
 from dispatchkit.as_torch.distributions.multivariate import LOWER, OfCovariance, one_matrix
 from dispatchkit.as_torch.distributions.positive import Chi2
 from dispatchkit.as_torch.spelling import FUNCTIONS
@@ -18,7 +18,7 @@ from dispatchkit.declare.wrapping import holds
 from dispatchkit.marks import override
 
 
-class Wishart(OfCovariance):
+class Wishart(OfCovariance, ExponentialFamily):
     """The distribution of sums of products of normal vectors with themselves.
 
     Parameters

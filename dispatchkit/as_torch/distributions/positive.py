@@ -9,7 +9,13 @@ import numpy as np
 
 from dispatchkit.as_torch.distributions import constraints
 from dispatchkit.as_torch.distributions.continuous import Cauchy, LocationScale, Normal
-from dispatchkit.as_torch.distributions.distribution import Distribution, constant, parameters, tensor_of
+from dispatchkit.as_torch.distributions.distribution import (
+    Distribution,
+    ExponentialFamily,
+    constant,
+    parameters,
+    tensor_of,
+)
 from dispatchkit.as_torch.distributions.gamma_draws import standard_gammas
 from dispatchkit.as_torch.special_functions import OPERATIONS
 from dispatchkit.backends.arrays import numpy_dtype
@@ -20,7 +26,7 @@ from dispatchkit.ops.random.generator import source_of
 gammaln, digamma = xp.special.gammaln, xp.special.digamma
 
 
-class Exponential(Distribution):
+class Exponential(ExponentialFamily):
     """The exponential distribution, of times between events.
 
     Parameters
@@ -87,7 +93,7 @@ class Exponential(Distribution):
         return 1 - xp.log(self.rate)
 
 
-class Gamma(Distribution):
+class Gamma(ExponentialFamily):
     """The gamma distribution.
 
     Parameters
@@ -174,7 +180,7 @@ class Chi2(Gamma):
         return self.concentration * 2
 
 
-class Dirichlet(Distribution):
+class Dirichlet(ExponentialFamily):
     """The Dirichlet distribution, of shares that make up 1.
 
     Parameters
@@ -244,7 +250,7 @@ class Dirichlet(Distribution):
         return spread - xp.sum((a - 1) * digamma(a), axis=-1)
 
 
-class Beta(Distribution):
+class Beta(ExponentialFamily):
     """The beta distribution, of numbers between 0 and 1.
 
     Parameters

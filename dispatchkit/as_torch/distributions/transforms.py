@@ -12,6 +12,15 @@ from dispatchkit.marks import override
 from dispatchkit.nn import functional
 
 
+class _EventsOfDomain:
+    """What `event_dim` is where a transform does not say it: that of the set of its arguments."""
+
+    def __get__(self, transform: Any, cls: Any = None) -> Any:
+        if transform is None:
+            return 0
+        return transform.domain.event_dim
+
+
 class Transform:
     """A function that can be inverted; a subclass writes `_call`, `_inverse` and `log_abs_det_jacobian`.
 
@@ -29,13 +38,14 @@ class Transform:
 
     bijective = True
     sign: Any = 1
-    event_dim = 0
+    event_dim: Any = _EventsOfDomain()
     domain: Any = constraints.real
     codomain: Any = constraints.real
 
     def __init__(self, cache_size: Any = 0) -> None:
         self._cache_size = cache_size
-        self._cached = (None, None)
+        self._cached_x_y = (None, None)
+        super().__init__()  # of a module, say, that a class of yours derives from, too
 
     @property
     def inv(self) -> Any:
@@ -44,16 +54,16 @@ class Transform:
 
     def __call__(self, x: Any) -> Any:
         """Return the value for an argument."""
-        if self._cache_size and self._cached[0] is x:
-            return self._cached[1]
+        if self._cache_size and self._cached_x_y[0] is x:
+            return self._cached_x_y[1]
         y = self._call(x)
-        self._cached = (x, y) if self._cache_size else (None, None)
+        self._cached_x_y = (x, y) if self._cache_size else (None, None)
         return y
 
     def _inv_call(self, y: Any) -> Any:
         """Return the argument for a value."""
-        if self._cache_size and self._cached[1] is y:
-            return self._cached[0]
+        if self._cache_size and self._cached_x_y[1] is y:
+            return self._cached_x_y[0]
         return self._inverse(y)
 
     def _call(self, x: Any) -> Any:
@@ -200,6 +210,12 @@ class ExpTransform(Transform):
         return x
 
 
+def inside(y: Any) -> Any:
+    """Return values between 0 and 1, the bounds moved inwards."""
+    limits = xp.finfo(y.dtype)
+    return xp.clip(y, float(limits.smallest_normal), 1.0 - float(limits.eps))
+
+
 class SigmoidTransform(Transform):
     """The logistic function."""
 
@@ -207,10 +223,11 @@ class SigmoidTransform(Transform):
 
     @override
     def _call(self, x: Any) -> Any:
-        return xp.clip(xp.sigmoid(x), float(xp.finfo(x.dtype).smallest_normal), 1.0 - float(xp.finfo(x.dtype).eps))
+        return inside(xp.sigmoid(x))
 
     @override
     def _inverse(self, y: Any) -> Any:
+        y = inside(y)
         return xp.log(y) - xp.log1p(-y)
 
     @override

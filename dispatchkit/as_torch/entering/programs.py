@@ -46,9 +46,10 @@ NAMED |= {"constraints", "transforms", "identity_transform", "kl_divergence", "r
 NAMED |= {"biject_to", "transform_to"}
 ELSEWHERE = (
     *("FisherSnedecor", "LowRankMultivariateNormal", "OneHotCategorical", "RelaxedOneHotCategorical", "StudentT"),
-    *("OneHotCategoricalStraightThrough", "LKJCholesky"),
+    *("OneHotCategoricalStraightThrough", "LKJCholesky", "ExponentialFamily"),
 )
 OF_DISTRIBUTIONS = {
+    "exp_family": ("ExponentialFamily",),
     "kl": ("kl_divergence", "register_kl"),
     "studentT": ("StudentT",),
     "lkj_cholesky": ("LKJCholesky",),
@@ -106,15 +107,15 @@ def enter_programs() -> None:
     enter_module("sparse", coordinates.OF_SPARSE)
     extend_module("", {"TypedStorage": storages.TypedStorage, "UntypedStorage": storages.UntypedStorage})
     extend_module("", {"sparse_coo_tensor": coordinates.sparse_coo_tensor, "sparse_coo": "sparse_coo"})
-    families = {"ExponentialFamily": distributions.Distribution}
     named = {name: value for name, value in vars(distributions).items() if name in NAMED}
-    enter_module("distributions", named | families)
+    enter_module("distributions", named)
     for name, members in OF_DISTRIBUTIONS.items():
         enter_module(f"distributions.{name}", {each: getattr(distributions, each) for each in members})
     enter_module("distributions.utils", tools.OF_UTILS)
     # Which a module that is written for each has not.
     vars(distributions.transforms).update({name: getattr(distributions, name) for name in FURTHER_TRANSFORMS})
-    enter_module("distributions.exp_family", families)
+    of_transforms = {name for name in vars(distributions.transforms) if name.endswith(("Transform", "_transform"))}
+    vars(distributions.transforms)["__all__"] = sorted(of_transforms)
     of_threads = ("is_multithreading_enabled", "set_multithreading_enabled")
     of_autograd = {name: getattr(modes, name) for name in ("inference_mode", *of_threads)}
     extend_module("autograd", {**of_autograd, "SavedTensor": SavedTensor})
@@ -137,7 +138,7 @@ def enter_programs() -> None:
         ".hub": {"HASH_REGEX": re.compile(r"-([a-f0-9]*)\.")},
         ".distributions.utils": {"_standard_normal": tools.standard_normal, "_sum_rightmost": tools.sum_rightmost},
         ".utils._foreach_utils": OF_FOREACH_UTILS,
-        "._C": {"_log_api_usage_once": machine.nothing},
+        "._C": {"_get_tracing_state": machine.nothing, "_log_api_usage_once": machine.nothing},
     }
     for path in ("utils._foreach_utils", "_C"):
         enter_module(path, {})
@@ -243,7 +244,11 @@ def _enter_machine() -> None:
     asked = ("are_deterministic_algorithms_enabled", "is_deterministic_algorithms_warn_only_enabled")
     names |= dict.fromkeys(asked, machine.no)
     names |= {name: getattr(modes, name) for name in ("inference_mode", "is_inference_mode_enabled")}
-    names |= {"get_float32_matmul_precision": machine.highest, "default_generator": random.default_generator}
+    names |= {
+        "get_float32_matmul_precision": machine.highest,
+        "default_generator": random.default_generator,
+        "Generator": machine.GeneratorOnDevice,
+    }
     names |= {"half": dtypes.dtype("float16"), "bfloat16": dtypes.bfloat16}
     extend_module(
         "",

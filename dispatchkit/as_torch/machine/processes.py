@@ -10,12 +10,14 @@ from collections.abc import Callable, Iterator
 from contextlib import nullcontext
 from pathlib import Path
 from typing import Any, NoReturn
+from urllib.parse import urlparse
 
 import numpy as np
 
 from dispatchkit import data
 from dispatchkit.as_torch.files import serialization
 from dispatchkit.as_torch.machine import futures, settings
+from dispatchkit.as_torch.machine.program_graphs import OF_GRAPHS
 from dispatchkit.as_torch.spelling import spelling_results
 from dispatchkit.backends.arrays import dtype_name
 from dispatchkit.declare.namespace import tensor_namespace as xp
@@ -245,18 +247,22 @@ def modules() -> dict[str, dict[str, Any]]:
             ("all_gather", "all_reduce", "all_to_all", "broadcast", "gather", "reduce", "reduce_scatter", "scatter"),
             _without_group,
         ),
+        "fx": OF_GRAPHS,
+        "fx.node": {"Node": OF_GRAPHS["Node"]},
         "futures": {name: getattr(futures, name) for name in futures.__all__},
         "hub": {
             **dict.fromkeys(("load", "load_state_dict_from_url", "download_url_to_file"), _from_the_net),
             "get_dir": _folder_of_hub,
+            "urlparse": urlparse,
         },
         "jit": {"ScriptFunction": ScriptFunction},
+        "jit.annotations": {"List": list},
         "multiprocessing": {**of_processes, **sharing},
         "nn.attention": {"SDPBackend": SDPBackend, "sdpa_kernel": nullcontext},
         "nn.parallel": {"DistributedDataParallel": DistributedDataParallel},
         "nn.parallel.scatter_gather": dict.fromkeys(("gather", "scatter", "scatter_kwargs"), _without_devices),
         "onnx": {"is_in_onnx_export": settings.no},
-        "serialization": files,
+        "serialization": {**files, "MAP_LOCATION": Any},
         "testing": {"assert_close": assert_close},
         "types": {"Device": Any, "Number": int | float | bool},
         "utils.data": {"DistributedSampler": DistributedSampler},

@@ -141,6 +141,44 @@ def can_cast(from_: Any, to: Any) -> bool:
     return kinds[numpy_dtype(from_).kind] <= kinds[numpy_dtype(to).kind]
 
 
+class _OfAllGenerators(type):
+    """The metaclass of a class that the library's own generators count as instances of."""
+
+    def __instancecheck__(cls, instance: Any) -> bool:
+        return isinstance(instance, random.Generator)
+
+
+class GeneratorOnDevice(random.Generator, metaclass=_OfAllGenerators):
+    """A source of random numbers on a device.
+
+    Parameters
+    ----------
+    device : ``"cpu"``; an int is a seed, as for `dispatchkit.random.Generator`
+
+    Attributes
+    ----------
+    device : the processor
+
+    Raises
+    ------
+    RuntimeError : for another device
+    """
+
+    device = device("cpu")
+
+    def __init__(self, device: Any = None) -> None:
+        seed = None
+        if isinstance(device, int):
+            seed = device
+        elif device is not None and str(device).partition(":")[0] != "cpu":
+            raise RuntimeError(f"Generator: device must be 'cpu', found {str(device)!r}")
+        super().__init__(seed)
+
+    def initial_seed(self) -> int:
+        """Return the seed."""
+        return int(self.seed)
+
+
 def initial_seed() -> int:
     """Return the seed of the default generator."""
     return int(random.default_generator.seed)

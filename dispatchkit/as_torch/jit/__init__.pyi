@@ -4,6 +4,7 @@ Written by ``nox -s generated`` from the table; do not edit.
 """
 
 # mypy: disable-error-code="misc, no-redef, override"
+from dispatchkit.as_torch.jit import annotations as annotations
 from dispatchkit.as_torch.nn import Module as Module
 from typing import Any
 
