@@ -281,9 +281,9 @@ def tensordot(a, b, dims=2):
             continue
         # An axis of one element goes with any.
         if a.shape[i] == 1:
-            b = xp.sum(b, axis=j, keepdims=True)
+            b = xp.sum(b, axis=j, keepdims=True, dtype=b.dtype)
         elif b.shape[j] == 1:
-            a = xp.sum(a, axis=i, keepdims=True)
+            a = xp.sum(a, axis=i, keepdims=True, dtype=a.dtype)
         else:
             raise RuntimeError(
                 f"contracted dimensions need to match, but first has size {a.shape[i]} in dim {i} and second has size "

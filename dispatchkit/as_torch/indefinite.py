@@ -64,13 +64,30 @@ def _factored(matrix, hermitian):
         if width == 1 and not holds(block[0, 0] != 0):
             info, factor = info or start + 1, below
         else:
-            factor = xp.matrix_transpose(xp.linalg.solve(xp.matrix_transpose(block), xp.matrix_transpose(below)))
+            factor = _divided(below, block)
         above = xp.zeros((start, width), dtype=matrix.dtype)
         columns.append(xp.concat([above, xp.tril(block), factor], axis=0))
         rest = rest[width:, width:] - factor @ _transposed(below, hermitian)
         # LAPACK counts rows from 1, those of two together below 0.
         pivots += [(start + row + 1) * (1, -1)[width - 1]] * width
     return xp.concat([matrix[:, :0], *columns], axis=1), pivots, info
+
+
+def _divided(x, block):
+    """Return rows times the inverse of a block of one or two rows, which may be singular where it is not finite.
+
+    Source: LAPACK, dsytf2 and zhetf2.
+    """
+    if len(block) == 1:
+        return x / block
+    above, below = block[0, 1], block[1, 0]
+    first, second = block[0, 0] / below, block[1, 1] / above
+    factor = 1 / (first * second - 1)
+    parts = (
+        (x[:, 0] * second - x[:, 1] * (below / above)) / below,
+        (x[:, 1] * first - x[:, 0] * (above / below)) / above,
+    )
+    return xp.stack(parts, axis=1) * factor
 
 
 def _blocks(pivots):

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from dispatchkit.as_torch.functions import div
-from dispatchkit.as_torch.shared import index_along, times, written_functions
+from dispatchkit.as_torch.shared import in_dtype_of, index_along, times, written_functions
 from dispatchkit.as_torch.table import TRANSLATIONS, is_array
 from dispatchkit.declare.namespace import tensor_namespace as xp
 from dispatchkit.declare.wrapping import holds
@@ -25,12 +25,14 @@ def index_add(input, dim, index, source, *, alpha=1):
 
 
 def index_fill(input, dim, index, value):
-    return xp.index_put(input, index_along(input, dim, index), xp.asarray(value, dtype=input.dtype))
+    return xp.index_put(input, index_along(input, dim, index), xp.asarray(in_dtype_of(input, value), dtype=input.dtype))
 
 
 def scatter(input, dim, index, src=None, *, value=None, reduce=None):
     if value is not None:
         src = value
+    if not is_array(src):
+        src = in_dtype_of(input, src)
     if reduce is not None:
         if reduce not in ("add", "multiply"):
             raise RuntimeError(f"scatter(): reduce argument must be either add or multiply, found {reduce!r}")

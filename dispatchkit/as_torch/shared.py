@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from dispatchkit.as_torch.table import Function, is_array
+from dispatchkit.backends import arrays
 from dispatchkit.backends.arrays import numpy_dtype
 from dispatchkit.declare.decorators import operation
 from dispatchkit.declare.namespace import tensor_namespace as xp
@@ -134,11 +135,7 @@ def several(tensors: Any) -> Any:
 @operation(kind=kinds.elementwise, namespace="torch", decomposes=False)
 def complex_of_parts(xp: Any, x1: Any, x2: Any, /) -> Any:
     """Return complex numbers by their parts, which may be infinite, NaN or -0.0."""
-    if type(x1) is not np.ndarray or type(x2) is not np.ndarray:
-        return x1 + 1j * x2
-    y = np.empty(np.broadcast_shapes(x1.shape, x2.shape), dtype=np.result_type(x1, x2, np.complex64))
-    y.real, y.imag = x1, x2
-    return y
+    return arrays.of_parts(x1, x2)
 
 
 @complex_of_parts.def_partial("x1")

@@ -218,6 +218,15 @@ def are_parts(first: Any, second: Any) -> bool:
     return bool(real.kind == "f" and whole.kind == "c" and whole.itemsize == 2 * real.itemsize)
 
 
+def of_parts(real: Any, imag: Any) -> Any:
+    """Return complex numbers by their parts; of arrays of NumPy these may be infinite, NaN or -0.0."""
+    if not all(type(part) is np.ndarray or isinstance(part, np.generic) for part in (real, imag)):
+        return real + 1j * imag
+    y = np.empty(np.broadcast_shapes(real.shape, imag.shape), dtype=np.result_type(real, imag, np.complex64))
+    y.real, y.imag = real, imag
+    return y
+
+
 def dtype_name(dtype: Any) -> str:
     """Return the name of a dtype of any library, such as ``"float64"``."""
     return str(dtype).rpartition(".")[2]

@@ -8,7 +8,7 @@ from weakref import ref
 
 import numpy as np
 
-from dispatchkit.backends.arrays import are_parts, namespace_of
+from dispatchkit.backends.arrays import are_parts, namespace_of, of_parts
 from dispatchkit.declare.namespace import tensor_namespace
 from dispatchkit.errors import AutogradError
 from dispatchkit.graph.node import Node, make_node
@@ -75,7 +75,7 @@ def _of_elements(xp: Any, elements: Any, layout: Strides) -> Any:
     """Return the cotangent of an array by those of its elements."""
     g = xp.reshape(elements, layout.shape)
     if layout.in_parts:
-        return g[..., 0] + 1j * g[..., 1]
+        return of_parts(g[..., 0], g[..., 1])
     return g
 
 

@@ -10,7 +10,7 @@ from typing import Any, ClassVar, TypeVar, cast
 
 import numpy as np
 
-from dispatchkit.backends.arrays import is_complex, namespace_of
+from dispatchkit.backends.arrays import is_complex, namespace_of, of_parts
 from dispatchkit.backends.tracing import is_traced
 from dispatchkit.declare.inplace import touch, write_back
 from dispatchkit.declare.namespace import tensor_namespace
@@ -122,7 +122,7 @@ def by_parts(change: Formula) -> Formula:
         if not is_complex(p.dtype):
             return change(xp, options, p, g, *buffers)
         re, im = (change(xp, options, *map(part, (p, g, *buffers))) for part in (xp.real, xp.imag))
-        return tuple(a + 1j * b for a, b in zip(re, im, strict=True))
+        return tuple(map(of_parts, re, im))
 
     return formula
 

@@ -53,6 +53,7 @@ SINGLE, PIVOTS = X.float(), torch.tensor([1, 2, 3, 4]).int()
 # A call that is taken, and one of the same kind that is refused for its numbers or its shapes.
 PAIRS: list[tuple[Callable[[Any], Any], Any, Any, type[Exception], str]] = [
     (lambda number: F.leaky_relu(SINGLE, number), 0.5, HUGE, RuntimeError, "cannot be converted to type"),
+    (lambda number: torch.rsub(SINGLE, SINGLE, alpha=number), 0.5, HUGE, RuntimeError, "cannot be converted to type"),
     (lambda number: SINGLE.clamp(0.0, number), 0.5, HUGE, RuntimeError, "cannot be converted to type"),
     (lambda x: torch.addmm(x, X, W), X, torch.ones(2, 4), RuntimeError, "mode|expanded size|broadcast|match"),
     (lambda x: F.pad(x, (2, 2), mode="reflect"), X, X[:, :2], RuntimeError, "[Pp]adding"),

@@ -73,12 +73,22 @@ TAKEN: list[tuple[Callable[[], Any], Any]] = [
         lambda: torch.stft(torch.ones(4), 4, 1, window=torch.ones(4) + 0j, center=False).real,
         [[4.0], [0.0], [0.0], [0.0]],
     ),
+    # Numbers that a dtype holds are brought into it; those of unsigned integers may be counted from the end.
+    (lambda: torch.scatter(BYTES, 0, T([0]), -1), [255, 4]),
+    (lambda: torch.scatter(BYTES, 0, T([0]), 1 + 0j), [1, 4]),
+    (lambda: T(5, dtype=torch.uint8).scatter_(-1, T(0), -1), 255),
+    # Where no axis is padded, no number is written.
+    (lambda: F.pad(BYTES, (-1, 0), value=INF), [4]),
+    (lambda: torch.constant_pad_nd(BYTES, (0, -1), 300), [3]),
+    (lambda: torch.take_along_dim(T([[4, 5], [3, 4]]), T([[1, 2]], dtype=torch.int32)), [5, 3]),
+    # Factors of matrices that are not finite are not refused.
+    (lambda: torch.linalg.ldl_factor_ex(T([[0.0, INF], [INF, 0.0]])).pivots, [-2, -2]),
     # An axis may be one of the operand that has more.
     (lambda: torch.linalg.vecdot(torch.ones(2, 3), torch.ones(4, 2, 3), dim=2), np.full((4, 2), 3.0)),
 ]
 
 
-@pytest.mark.filterwarnings("ignore:dropout2d. Received a 1-D input")
+@pytest.mark.filterwarnings("ignore:dropout2d. Received a 1-D input", "ignore:invalid value encountered")
 @pytest.mark.parametrize(("call", "value"), TAKEN)
 def test_random_calls_are_answered_as_by_pytorch(call: Callable[[], Any], value: Any) -> None:
     y = call()
@@ -87,6 +97,21 @@ def test_random_calls_are_answered_as_by_pytorch(call: Callable[[], Any], value:
 
 
 REFUSED: list[tuple[Callable[[], Any], type[Exception], str]] = [
+    (lambda: torch.scatter(BYTES, 0, T([0]), 300), RuntimeError, "value cannot be converted to type uint8"),
+    (lambda: torch.scatter(SHORT, 0, T([0]), NAN, reduce="add"), RuntimeError, "cannot be converted to type int8"),
+    (lambda: torch.scatter(SINGLE, 0, T([0]), 1e300), RuntimeError, "value cannot be converted to type float32"),
+    (lambda: torch.ones(2, 2, dtype=torch.int8).fill_diagonal_(300), RuntimeError, "cannot be converted to type int8"),
+    (
+        lambda: torch.index_fill(T([True]), 0, T([0]), 1 + 2j),
+        RuntimeError,
+        r"index_fill_\(\): Converting complex Scalar to non-complex type is not supported",
+    ),
+    (lambda: torch.logspace(0, 1, 2, T([1, 0])), TypeError, r"argument 'base' must be float, not a tensor of shape"),
+    (
+        lambda: torch.take_along_dim(BYTES, T([1], dtype=torch.int16)),
+        RuntimeError,
+        r"gather\(\): Expected dtype int32/int64 for index, found Short",
+    ),
     (lambda: F.unfold(torch.ones(2, 0, 5, 5), 2), RuntimeError, "other non-zero dimensions for input, but got: .2, 0,"),
     (lambda: F.unfold(torch.ones(1, 5, 1), 2), RuntimeError, r"sliding blocks is \(4, 0\), but its components must"),
     (lambda: F.unfold(torch.ones(1, 4, 4), (2,)), RuntimeError, "It is expected kernel_size equals to 2, but got size"),
@@ -239,6 +264,29 @@ def test_parts_of_infinite_numbers_stay_apart() -> None:
     x = T([1 + 2j]).requires_grad_()
     x.imag.backward(T([INF]))
     assert (x.grad.real.tolist(), x.grad.imag.tolist()) == ([0.0], [INF])
+
+
+def test_gradients_of_parts_and_pairs_stay_apart() -> None:
+    x = dispatchkit.asarray([1 + 2j]).requires_grad_()
+    dispatchkit.imag(x).backward(dispatchkit.asarray([INF]))
+    assert (x.grad.real.tolist(), x.grad.imag.tolist()) == ([0.0], [INF])
+    pairs = T([1 + 2j, 3j]).requires_grad_()
+    torch.view_as_real(pairs).backward(T([[0.0, INF], [1.0, -INF]]))
+    assert (pairs.grad.real.tolist(), pairs.grad.imag.tolist()) == ([0.0, 1.0], [INF, -INF])
+
+
+def test_a_product_of_tensors_keeps_the_dtype_where_one_axis_is_of_one_element() -> None:
+    x = torch.ones(2, 2, 2, dtype=torch.int16)
+    y = torch.tensordot(x, x[:1], dims=2)
+    assert (y.dtype, y.tolist()) == (torch.int16, [[4, 4], [4, 4]])
+
+
+def test_factors_by_blocks_of_two_rows_are_those_of_the_matrix() -> None:
+    A = T([[0.0, 2.0, 1.0], [2.0, 0.0, 3.0], [1.0, 3.0, 4.0]], dtype=torch.float64)
+    LD, pivots = torch.linalg.ldl_factor(A)
+    assert min(pivots.tolist()) < 0
+    B = T([[1.0], [2.0], [3.0]], dtype=torch.float64)
+    np.testing.assert_allclose(np.asarray(A @ torch.linalg.ldl_solve(LD, pivots, B)), np.asarray(B))
 
 
 def test_gradients_of_solutions_by_factors_are_those_of_differences() -> None:

@@ -290,9 +290,8 @@ class FunctionCaller:
         if key is not None and self.may_plan(given):
             after = list(given.values())
             if len(after) == len(before) and all(map(operator.is_, after, before)):
-                self.plans[key] = plan_of(
-                    self.path, self.names, self.targets, self.by_place, args, kwargs, self.each_time
-                )
+                looks = [*self.each_time, *self.looks_at_factors(given)]
+                self.plans[key] = plan_of(self.path, self.names, self.targets, self.by_place, args, kwargs, looks)
         return self.finished(y)
 
     def may_plan(self, given: dict[str, Any]) -> bool:
@@ -333,6 +332,11 @@ class FunctionCaller:
             yield functools.partial(check_factors, self.path)
         if self.path in BROADCASTING:
             yield functools.partial(broadcast_target, self.path)
+
+    def looks_at_factors(self, given: dict[str, Any]) -> Iterator[Look]:
+        """Yield what looks at factors in each call, where one is a number that may vary."""
+        if any(type(given.get(name)) is float for name in FACTORS):
+            yield functools.partial(check_factors, self.path)
 
     def finished(self, y: Any) -> Any:
         """Return a result in PyTorch's spelling, its parts under their names."""

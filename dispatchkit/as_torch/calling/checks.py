@@ -455,6 +455,9 @@ def _look_at_ends(name: str) -> None:
     def kind_of_ends(given: Given) -> None:
         dtype = given.get("dtype")
         no_boolean_results(given)
+        base: Any = given.get("base")
+        if is_array(base) and base.ndim:
+            raise TypeError(f"{name}(): argument 'base' must be float, not a tensor of shape {[*base.shape]}")
         kinds = [kind_of(given[end]) for end in ("start", "end") if given.get(end) is not None]
         if dtype is not None and "c" in kinds and not is_complex(dtype):
             raise RuntimeError(f"torch.{name}(): inferred complex dtype can't be safely cast to passed dtype {dtype}")

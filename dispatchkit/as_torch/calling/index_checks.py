@@ -114,7 +114,11 @@ def one_place_of_number(given: Given) -> None:
 @look_of("take_along_dim")
 def long_places_along_axis(given: Given) -> None:
     index = given["indices"]
-    if is_array(index) and numpy_name(index.dtype) != "int64":
+    if not is_array(index):
+        return
+    if given.get("dim") is None and numpy_name(index.dtype) not in ("int32", "int64"):
+        raise RuntimeError(f"gather(): Expected dtype int32/int64 for index, found {dtype_name(index)}")
+    if given.get("dim") is not None and numpy_name(index.dtype) != "int64":
         raise RuntimeError(f"torch.take_along_dim(): dtype of indices should be Long but got {dtype_name(index)}")
 
 
@@ -221,7 +225,7 @@ def written_places(given: Given) -> None:
 
 @look_each_time_of("take_along_dim")
 def places_along_all(given: Given) -> None:
-    if given.get("dim") is None and numpy_name(given["indices"].dtype) == "int64":
+    if given.get("dim") is None:
         check_bounds(given["indices"], given["input"].numel(), 0)
 
 
@@ -229,6 +233,8 @@ def places_along_all(given: Given) -> None:
 def filled_places(given: Given) -> None:
     if numpy_name(given["index"].dtype) != "int64":
         raise IndexError(f"index_fill_(): Expected dtype int64 for index, found {dtype_name(given['index'])}")
+    if isinstance(given["value"], complex) and kind_of(given["input"]) != "c":
+        raise RuntimeError("index_fill_(): Converting complex Scalar to non-complex type is not supported")
 
 
 @look_each_time_of("index_add", "index_reduce")

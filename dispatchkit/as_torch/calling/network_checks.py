@@ -30,7 +30,7 @@ NAMES_OF_NUMBERS = frozenset(
 )
 def numbers_that_fit(given: Given) -> None:
     x: Any = given["input"]
-    if "pad" in given and (not np.any(given["pad"]) or given.get("mode", "constant") != "constant"):
+    if "pad" in given and (not adds_elements(given) or given.get("mode", "constant") != "constant"):
         return  # no number is written
     for name, number in [*given.items()]:
         if name not in NAMES_OF_NUMBERS:
@@ -48,6 +48,12 @@ def numbers_that_fit(given: Given) -> None:
             expect_number(x, number)
             if name in ("threshold", "value") and kind_of(x) in "iu":
                 given[name] = in_dtype_of(x, int(number))
+
+
+def adds_elements(given: Given) -> bool:
+    """Return whether an axis is padded, and not only left as it is or cut."""
+    widths: Any = given.get("pad")
+    return any(width > 0 for width in widths if isinstance(width, int))
 
 
 @look_each_time_of("logit", "special.logit", f"{F}gaussian_nll_loss")
@@ -563,8 +569,8 @@ def options_that_fit(given: Given) -> None:
         if isinstance(value, complex) and not value.imag and "index" not in given:
             given[name] = value.real
     options = [value for name, value in given.items() if name not in ("input", "index", "pad", "dim")]
-    if set(np.atleast_1d(given.get("pad", 1))) <= {0}:
-        return  # nothing is padded
+    if "pad" in given and not adds_elements(given):
+        return
     if any(kind_of(value) == "c" for value in options if is_array(value) or isinstance(value, complex)) and (
         kind_of(x) not in "bc"
     ):
@@ -577,7 +583,7 @@ def options_that_fit(given: Given) -> None:
 @look_of(f"{F}pad")
 def sign_of_padding(given: Given) -> None:
     x, value = given["input"], given.get("value")
-    if kind_of(x) == "u" and isinstance(value, int) and value < 0 and any(given["pad"]):
+    if kind_of(x) == "u" and isinstance(value, int) and value < 0 and adds_elements(given):
         raise RuntimeError(f"value {value} cannot be converted to type {dtype_name(x)} without overflow")
 
 

@@ -20,7 +20,6 @@ OF_ONE_DTYPE = {
     f"{F}normalize": ("eps",),
     f"{F}rrelu": ("lower", "upper"),
     **dict.fromkeys(("linspace", "logspace"), ("start", "end")),
-    "scatter": ("src", "value"),
     "where": ("input", "other"),
 }
 

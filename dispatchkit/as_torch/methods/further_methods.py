@@ -13,7 +13,7 @@ import numpy as np
 from dispatchkit import random
 from dispatchkit.as_torch.attributes.shapes import lengths_in
 from dispatchkit.as_torch.methods.storages import storage, untyped_storage
-from dispatchkit.as_torch.shared import of_parts
+from dispatchkit.as_torch.shared import in_dtype_of, of_parts
 from dispatchkit.as_torch.spelling import Tensor
 from dispatchkit.as_torch.strided import memory_of
 from dispatchkit.as_torch.table import is_array
@@ -206,7 +206,7 @@ def fill_diagonal_(self: Any, fill_value: Any, wrap: bool = False) -> Any:
     fill_value : a number
     wrap : whether the diagonal begins anew, after a row, in a matrix that has more rows than columns
     """
-    np.fill_diagonal(self, fill_value, wrap)
+    np.fill_diagonal(self, in_dtype_of(self, fill_value), wrap)
     return self
 
 

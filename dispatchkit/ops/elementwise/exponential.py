@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from dispatchkit.backends.arrays import holds_complex
+from dispatchkit.backends.arrays import holds_complex, of_parts
 from dispatchkit.backends.numpy import HALF, numpy_namespace
 from dispatchkit.declare.decorators import additive, alias, complex_parts, exponential, multiplicative
 from dispatchkit.declare.typing import Array, Namespace
@@ -250,7 +250,7 @@ def imag(xp: Namespace, x: Array, /) -> Array:
     return xp.imag(x)
 
 
-imag.def_transpose(lambda xp, g, x: 1j * xp.astype(g, x.dtype) if holds_complex(x) else xp.zeros_like(g))
+imag.def_transpose(lambda xp, g, x: of_parts(xp.zeros_like(g), g) if holds_complex(x) else xp.zeros_like(g))
 
 
 @complex_parts(passthrough=True, gives="same")

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from dispatchkit.backends.arrays import are_parts, numpy_dtype
+from dispatchkit.backends.arrays import are_parts, numpy_dtype, of_parts
 from dispatchkit.backends.numpy import numpy_namespace
 from dispatchkit.declare.axes import Axes, unit_axes
 from dispatchkit.declare.decorators import manipulation
@@ -168,7 +168,7 @@ def _pairs_or_numbers(xp: Namespace, x: Any, before: Any, after: Any) -> Any:
         return xp.reshape(parts, (*x.shape[:-1], 2 * x.shape[-1]))
     if before.kind == "f" and after.kind == "c" and after.itemsize == 2 * before.itemsize:
         pairs = xp.reshape(x, (*x.shape[:-1], x.shape[-1] // 2, 2))
-        return xp.astype(pairs[..., 0] + 1j * pairs[..., 1], getattr(xp, after.name), copy=False)
+        return xp.astype(of_parts(pairs[..., 0], pairs[..., 1]), getattr(xp, after.name), copy=False)
     raise AutogradError(
         f"view: between {before} and {after} there is no derivative of reading bytes; read x.detach(), or convert the "
         f"numbers with astype"
