@@ -18,8 +18,8 @@ from dispatchkit.versions import Version, new_version
 
 # References to the rules that name one type, by the id of the operation or kind that they are for.
 NamedBy: TypeAlias = "Mapping[int, list[weakref.ref[Rule]]]"
-# Of each parameter its name, its kind, and whether it has no default, or None.
-Shape: TypeAlias = "tuple[tuple[str, Any, bool, bool], ...]"
+# Of each parameter its name, its kind, and whether it has no default.
+Shape: TypeAlias = "tuple[tuple[str, Any, bool], ...]"
 # So many pairs of shapes are remembered.
 SHAPES = 1 << 10
 
@@ -278,16 +278,16 @@ class Rule:
 
 def _shape_of(signature: inspect.Signature) -> Shape:
     """Return what decides which calls a signature takes, in which many handlers are alike."""
-    return tuple([(p.name, p.kind, p.default is p.empty, p.default is None) for p in signature.parameters.values()])
+    return tuple([(p.name, p.kind, p.default is p.empty) for p in signature.parameters.values()])
 
 
 def _parameters_of(shape: Shape) -> list[inspect.Parameter]:
-    """Return parameters of a shape; a default that is not None stands for any other."""
+    """Return parameters of a shape; the default None stands for any."""
     parameters = []
-    for name, kind, required, silent in shape:
-        default: Any = inspect.Parameter.empty
-        if not required:
-            default = None if silent else ...
+    for name, kind, required in shape:
+        default: Any = None
+        if required:
+            default = inspect.Parameter.empty
         parameters.append(inspect.Parameter(name, kind, default=default))
     return parameters
 
@@ -303,15 +303,11 @@ def _takes_calls(taken: Shape, expected: Shape, most: int | None) -> bool:
     most : how many arguments the handler takes by position, as `Rule.most`
     """
     signature = inspect.Signature(_parameters_of(taken))
-    names = signature.parameters
-    silent: set[str] = set()
-    if not any(p.kind is p.VAR_KEYWORD for p in names.values()):
-        silent = {p.name for p in _parameters_of(expected) if p.default is None and p.name not in names}
     for args, kwargs in _extreme_calls(_parameters_of(expected)):
         if most is not None and len(args) > most:
             return False
         try:
-            signature.bind(*args, **{name: None for name in kwargs if name not in silent})
+            signature.bind(*args, **kwargs)
         except TypeError:
             return False
     return True

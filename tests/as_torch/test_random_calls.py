@@ -269,6 +269,7 @@ def test_parts_of_infinite_numbers_stay_apart() -> None:
 def test_gradients_of_parts_and_pairs_stay_apart() -> None:
     x = dispatchkit.asarray([1 + 2j]).requires_grad_()
     dispatchkit.imag(x).backward(dispatchkit.asarray([INF]))
+    assert x.grad is not None
     assert (x.grad.real.tolist(), x.grad.imag.tolist()) == ([0.0], [INF])
     pairs = T([1 + 2j, 3j]).requires_grad_()
     torch.view_as_real(pairs).backward(T([[0.0, INF], [1.0, -INF]]))

@@ -6,10 +6,12 @@ import warnings
 from collections.abc import Callable, Iterator
 from typing import Any
 
+import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+import dispatchkit as dk
 from dispatchkit.errors import (
     NoImplementationError,
     RegistrationError,
@@ -326,8 +328,25 @@ def test_a_handler_takes_every_call_if_it_refuses_none_of_the_different_ones(han
                 parameters.signature.bind(*args, **kwargs)
             except TypeError:
                 continue
-            refused = refused or bool(rule.refusal(args, kwargs, parameters))
+            refused = refused or bool(rule.refusal(args, kwargs))
         assert rule.takes_everything(parameters) is not refused
+
+
+def test_a_handler_without_an_optional_keyword_is_passed_over_where_it_is_given() -> None:
+    @dk.array_type(fallback=dk.fallback.dense)
+    class Three:
+        def to_dense(self) -> dk.Tensor:
+            return dk.full((3,), 2.0)
+
+    @dk.implements(dk.sum, Three)
+    def sum_three(x: Three, /, *, axis: Any = None, keepdims: bool = False) -> str:
+        return "by the rule"
+
+    x: Any = Three()
+    for _ in range(2):
+        assert dk.sum(x, dtype=None) == "by the rule"
+        with pytest.warns(dk.DensifyWarning, match="it cannot be called with the keyword 'dtype'"):
+            assert dk.sum(x, dtype=np.float32).dtype == "float32"
 
 
 def test_what_handlers_take_is_found_out_once_for_those_of_one_shape(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -345,7 +364,7 @@ def test_what_handlers_take_is_found_out_once_for_those_of_one_shape(monkeypatch
         rule = Rule(None, (object,), False, print, takes, None)  # type: ignore[arg-type]  # asks no types
         assert rule.takes_everything(Parameters(inspect.signature(lambda x, /, by=1.0: None), {"x": Form.ONE}))
         counts.append(len(bound))
-    assert 0 < counts[0] == counts[1] < counts[2]
+    assert 0 < counts[0] == counts[1] == counts[2]
 
 
 def test_whether_a_rule_takes_every_call_is_found_out_once_for_an_operation(
