@@ -241,3 +241,51 @@ def test_distributions_that_expand_fills_take_values() -> None:
 
     wide = Counted(OF_ANY.asarray(2.0)).expand((3,))
     np.testing.assert_allclose(wide.log_prob(OF_ANY.ones(3)), D.Poisson(OF_ANY.asarray(2.0)).log_prob(OF_ANY.ones(3)))
+
+
+def test_classes_that_look_up_attributes_themselves_are_asked_for_members() -> None:
+    asked: list[str] = []
+
+    class Counting(OF_ANY.nn.Module):  # type: ignore[misc, name-defined]  # of any
+        def __init__(self) -> None:
+            super().__init__()
+            self.weight = OF_ANY.nn.Parameter(OF_ANY.ones(2))
+            self.register_buffer("scale", OF_ANY.full((2,), 3.0))
+            self.inner = OF_ANY.nn.Linear(2, 1)
+            self.plain = 5
+
+        def __getattr__(self, name: str) -> Any:
+            asked.append(name)
+            return super().__getattr__(name)
+
+        def forward(self, x: Any) -> Any:
+            return self.inner(self.weight * self.scale * x) + self.plain
+
+    class Derived(Counting):
+        pass
+
+    class Wrapping(OF_ANY.nn.Module):  # type: ignore[misc, name-defined]  # of any
+        def __init__(self, module: Any) -> None:
+            super().__init__()
+            self.module = module
+
+        def __getattr__(self, name: str) -> Any:
+            try:
+                return super().__getattr__(name)
+            except AttributeError:
+                return getattr(self.module, name)
+
+    module = Derived()
+    asked.clear()
+    module(OF_ANY.ones(2)).sum().backward()
+    assert asked == ["inner", "weight", "scale"]
+    assert module.weight.grad is not None
+    with pytest.raises(AttributeError, match="'Derived' object has no attribute 'absent'"):
+        _ = module.absent
+    assert [name for name, _ in module.named_parameters()] == ["weight", "inner.weight", "inner.bias"]
+    wrapping = Wrapping(module)
+    assert wrapping.plain == 5
+    assert wrapping.weight is module.weight
+    assert wrapping.module is module
+    del module.weight
+    assert not hasattr(wrapping, "weight")

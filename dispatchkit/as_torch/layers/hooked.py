@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterator, Mapping, MutableMapping
 from functools import partial
 from typing import Any
 
+from dispatchkit.as_torch.layers.looked_up import ask_own_lookup, give_lookup
 from dispatchkit.as_torch.spelling import FUNCTIONS, HOME, Module, Tensor, adopt, spell
 from dispatchkit.graph.storage import RemovableHandle
 from dispatchkit.marks import override
@@ -229,10 +230,14 @@ OF_ALL_MODULES = {
 
 
 def _hold_functions_unbound(cls: Any, /, **kwargs: Any) -> None:
-    """Let functions of PyTorch that are attributes of a class of modules be no methods: there they are built in."""
+    """Let functions of PyTorch that are attributes of a class of modules be no methods: there they are built in.
+
+    A class that looks up attributes itself is asked for members, too.
+    """
     for name, value in list(vars(cls).items()):
         if getattr(value, "__module__", "").startswith(HOME) and value in OF_PYTORCH:
             setattr(cls, name, staticmethod(value))
+    ask_own_lookup(cls)
     super(Module, cls).__init_subclass__(**kwargs)
 
 
@@ -241,6 +246,7 @@ OF_PYTORCH = frozenset(FUNCTIONS.values())
 
 def give_hooks() -> None:
     """Give modules their hooks by PyTorch's names, and hooks gradients with PyTorch's methods."""
+    give_lookup()
     Module._as_seen_by_hooks = _as_seen_by_hooks  # type: ignore[method-assign]
     Module.register_backward_hook = register_backward_hook  # type: ignore[attr-defined]
     setattr(Module, "__init_subclass__", classmethod(_hold_functions_unbound))  # noqa: B010  # mypy knows one without options
