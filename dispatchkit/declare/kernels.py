@@ -388,9 +388,10 @@ class ByKernel(NodeWrapper):
             vertex = self._node_of(leaves, args, kwargs)
             vertex.shape, vertex.dtype = r.shape, r.dtype
             self._give_pull(vertex, kernel, pull, r)
+            if cls is self.declared.protocol.types.base:
+                return wrap_array(cls, r, vertex)
             y = wrap_array(cls, r, vertex)
-            if cls is not self.declared.protocol.types.base:
-                finalize_all(self.declared, cls, y, [x for x in leaves if isinstance(x, Storage)])
+            finalize_all(self.declared, cls, y, [x for x in leaves if isinstance(x, Storage)])
             return y
         node: CallNode | None = None
         tensors = [x for x in leaves if isinstance(x, Storage)]
@@ -418,9 +419,9 @@ class ByKernel(NodeWrapper):
 
     def _give_pull(self, node: Any, kernel: Kernel, pull: Function, r: Any) -> None:
         """Let a node take cotangents back by what a kernel gave, and note what that must find unchanged."""
-        if "y" in kernel.reads:
-            node.operation = ByOutput(self.inner, self.declared)
         if "y" in kernel.reads or self.inner.keeps_output:
+            if "y" in kernel.reads:
+                node.operation = ByOutput(self.inner, self.declared)
             node.output = tuple(r) if isinstance(r, list) else r
         saved = node.saved = SavedCall(node.saved)
         saved.pull, saved.kernel = pull, kernel

@@ -277,13 +277,17 @@ class Leaf(Vertex):
         """Do nothing: the graph does not read the values of a leaf."""
 
 
+# Types of arguments that hold no tensors.
+PLAIN = frozenset((type(None), bool, int, float, complex, str))
+
+
 def snapshot_versions(node: Node) -> None:
     """Record how often the memory of each saved argument has been changed so far."""
     for value in saved_by(node):
         if isinstance(value, Storage):
             if value._memory is not None:
                 extras_of(node).versions[id(value)] = value._memory.count
-        elif isinstance(value, (list, tuple)):
+        elif isinstance(value, (list, tuple)) and not PLAIN.issuperset(map(type, value)):
             for tensor in saved_tensors(value):
                 if tensor._memory is not None:
                     extras_of(node).versions[id(tensor)] = tensor._memory.count
@@ -291,10 +295,9 @@ def snapshot_versions(node: Node) -> None:
 
 def saved_by(node: Node) -> Sequence[Any]:
     """Return the arguments that a node has saved, those by position and by name."""
-    keywords = getattr(node, "keywords", None)
-    if keywords:
-        return (*(node.saved or ()), *keywords.values())
-    return node.saved or ()
+    if not (keywords := getattr(node, "keywords", None)) or PLAIN.issuperset(map(type, keywords.values())):
+        return node.saved or ()
+    return (*(node.saved or ()), *keywords.values())
 
 
 def saved_tensors(saved: Sequence[Any]) -> list[Storage]:

@@ -235,6 +235,11 @@ def test_a_shape_that_stays_is_no_change() -> None:
     assert view._version == 2
 
 
+def test_set_inside_a_transformation_is_refused() -> None:
+    with pytest.raises(RuntimeError, match=r"set_\(\): a tensor inside a transformation has no memory"):
+        torch.func.jvp(lambda x: (x * 2).set_(), (torch.ones(2),), (torch.ones(2),))
+
+
 def test_set_gives_a_tensor_the_memory_of_another() -> None:
     x, y = SPELLED.ones(2), SPELLED.zeros(3)
     assert x.set_(y) is x

@@ -33,6 +33,7 @@ OTHERS = frozenset(
         "register_hook",
         "requires_grad_",
         "resize_",
+        "set_",
         "tolist",
         "uniform_",
     ]

@@ -126,8 +126,11 @@ def set_(self: Any, source: Any = None, storage_offset: int = 0, size: Any = Non
 
     Raises
     ------
-    RuntimeError : while a graph is recorded, if one of the two requires a gradient; for another dtype
+    RuntimeError : while a graph is recorded, if one of the two requires a gradient; for another dtype; inside a
+        transformation
     """
+    if self.is_tracer:
+        raise RuntimeError("set_(): a tensor inside a transformation has no memory that another can be put in place of")
     if source is None:
         source = xp.empty((0,), dtype=self.dtype)
     elif not is_array(source):
