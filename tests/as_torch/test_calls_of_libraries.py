@@ -246,7 +246,7 @@ def test_distributions_that_expand_fills_take_values() -> None:
 def test_classes_that_look_up_attributes_themselves_are_asked_for_members() -> None:
     asked: list[str] = []
 
-    class Counting(OF_ANY.nn.Module):  # type: ignore[misc, name-defined]  # of any
+    class Counting(OF_ANY.nn.Module):  # type: ignore[misc]  # of any
         def __init__(self) -> None:
             super().__init__()
             self.weight = OF_ANY.nn.Parameter(OF_ANY.ones(2))
@@ -264,7 +264,7 @@ def test_classes_that_look_up_attributes_themselves_are_asked_for_members() -> N
     class Derived(Counting):
         pass
 
-    class Wrapping(OF_ANY.nn.Module):  # type: ignore[misc, name-defined]  # of any
+    class Wrapping(OF_ANY.nn.Module):  # type: ignore[misc]  # of any
         def __init__(self, module: Any) -> None:
             super().__init__()
             self.module = module

@@ -40,12 +40,12 @@ def _by_own_lookup(self: Any, name: str) -> Any:
     return object.__getattribute__(self, name)
 
 
-def ask_own_lookup(cls: type) -> None:
+def ask_own_lookup(cls: Any) -> None:
     """Have a class asked for parameters, buffers and modules, where it has a `__getattr__` and no other way."""
     if "__getattr__" in vars(cls) and cls.__getattribute__ is object.__getattribute__:
-        setattr(cls, "__getattribute__", _by_own_lookup)  # noqa: B010  # mypy knows no such assignment
+        cls.__getattribute__ = _by_own_lookup
 
 
 def give_lookup() -> None:
     """Let classes call `super().__getattr__`, as they do in PyTorch."""
-    setattr(Module, "__getattr__", _registered)  # noqa: B010  # likewise
+    setattr(Module, "__getattr__", _registered)  # noqa: B010  # mypy knows no such assignment
