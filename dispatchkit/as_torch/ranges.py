@@ -85,7 +85,10 @@ def logspace(start, end, steps, base=10.0, *, dtype=None, device=None, requires_
             numbers = np.where(np.isfinite(powers), powers, 0.0).astype(np.int64)
             return xp.asarray(numbers.astype(numpy_dtype(dtype)), dtype=dtype, **made)
     start, end = (x.detach() if is_array(x) else x for x in (start, end))
-    powers = xp.pow(base, linspace(start, end, steps, device=device))
+    wide = None
+    if dtype is not None:  # in which exponents and powers are computed: a wide result needs its digits and its range
+        wide = np.result_type(numpy_dtype(dtype), numpy_dtype(xp.get_default_dtype()))
+    powers = xp.pow(base, linspace(start, end, steps, dtype=wide, device=device))
     y = xp.astype(powers, dtype or powers.dtype, copy=False)
     return y.requires_grad_(requires_grad)
 

@@ -311,3 +311,15 @@ def test_derivatives_of_the_airy_function_may_be_taken_of_one_another() -> None:
     third = func.jacfwd(pulled(func.jacfwd(torch.special.airy_ai)))(x)
     slope = func.grad(torch.special.airy_ai)(x)
     assert float(third) == pytest.approx(float(torch.special.airy_ai(x) + x * slope))
+
+
+def test_logspace_is_computed_in_a_wide_dtype_where_one_is_asked_for() -> None:
+    before = torch.get_default_dtype()
+    torch.set_default_dtype(torch.float32)
+    try:
+        wide = torch.logspace(0, T(253), 3, 2.0, dtype=torch.float64)
+        narrow = torch.logspace(0, 1, 3)
+    finally:
+        torch.set_default_dtype(before)
+    assert wide.tolist() == [1.0, 2.0**126.5, 2.0**253]
+    assert narrow.dtype == torch.float32
