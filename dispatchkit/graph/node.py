@@ -10,7 +10,7 @@ from operator import attrgetter
 from types import CodeType
 from typing import Any, ClassVar, NamedTuple, Protocol, TypeVar
 
-from dispatchkit.backends.arrays import is_inexact, namespace_of, project
+from dispatchkit.backends.arrays import PLAIN, is_inexact, namespace_of, project
 from dispatchkit.errors import AnomalyError, AutogradError, InplaceError
 from dispatchkit.graph.recording import no_grad
 from dispatchkit.graph.storage import Memory, Storage, Vertex, VertexExtras, VertexName, extras_of
@@ -275,10 +275,6 @@ class Leaf(Vertex):
 
     def track_memory(self, memory: Memory) -> None:
         """Do nothing: the graph does not read the values of a leaf."""
-
-
-# Types of arguments that hold no tensors.
-PLAIN = frozenset((type(None), bool, int, float, complex, str))
 
 
 def snapshot_versions(node: Node) -> None:

@@ -206,8 +206,8 @@ REDUCTIONS = {
     "logaddexp": "logsumexp",
 }
 ACCUMULATIONS = {"add": "cumulative_sum", "multiply": "cumulative_prod"}
-# Universal functions of which a number stays one, since its dtype counts.
-WITH_NUMBERS = frozenset({"ldexp"})
+# Universal functions of which a number stays one, since its dtype or all of its digits count.
+WITH_NUMBERS = frozenset({"float_power", "ldexp"})
 # What a reduction puts in the place of elements that `where` leaves out.
 NEUTRAL = {"add": 0, "multiply": 1, "logical_and": True, "logical_or": False}
 # Keywords of universal functions that say nothing, with these values.

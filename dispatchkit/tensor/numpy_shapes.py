@@ -256,6 +256,10 @@ def _but_nan(x1: Any, x2: Any, choose: Callable[..., Any]) -> Any:
 
 def float_power(x1: Any, x2: Any) -> Any:
     def double(x: Any) -> Any:
+        if isinstance(x, (int, float)):
+            return float(x)
+        if isinstance(x, complex):
+            return x
         if x.dtype.kind == "c":
             return as_array(x, np.complex128)
         return as_array(x, np.float64)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+import threading
 from typing import Any
 
 import numpy as np
@@ -102,6 +103,18 @@ def test_futures_are_there_later() -> None:
     assert torch.futures.collect_all([]).value() == []
     with pytest.raises(ZeroDivisionError):
         failed.wait()
+
+
+def test_futures_that_threads_finish_are_collected_once() -> None:
+    for _ in range(20):
+        futures = [torch.futures.Future() for _ in range(8)]
+        together = torch.futures.collect_all(futures)
+        threads = [threading.Thread(target=future.set_result, args=(n,)) for n, future in enumerate(futures)]
+        for thread in threads:
+            thread.start()
+        assert [each.value() for each in together.wait()] == list(range(8))
+        for thread in threads:
+            thread.join()
 
 
 def test_rules_of_functions_may_be_class_methods() -> None:

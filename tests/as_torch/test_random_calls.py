@@ -323,3 +323,9 @@ def test_logspace_is_computed_in_a_wide_dtype_where_one_is_asked_for() -> None:
         torch.set_default_dtype(before)
     assert wide.tolist() == [1.0, 2.0**126.5, 2.0**253]
     assert narrow.dtype == torch.float32
+
+
+def test_powers_in_double_precision_take_all_digits_of_a_number() -> None:
+    x = torch.tensor([0.5], dtype=torch.float32)
+    assert torch.float_power(x, 0.1).tolist() == x.float_power(0.1).tolist() == [0.5**0.1]
+    assert torch.float_power(0.1, x).tolist() == [0.1**0.5]

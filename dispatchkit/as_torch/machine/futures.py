@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from concurrent import futures
+from threading import Lock
 from typing import Any
 
 __all__ = ["Future", "collect_all", "wait_all"]
@@ -77,16 +78,19 @@ def collect_all(futures: Sequence[Future]) -> Future:
     futures : the futures
     """
     together = Future()
-    waiting = list(futures)
-    if not waiting:
+    lacking, lock = len(futures), Lock()
+    if not lacking:
         together.set_result([])
 
     def note(done: Any) -> None:
-        waiting.remove(done)
-        if not waiting:
+        nonlocal lacking
+        with lock:  # the last of several threads finds them all done, and no other
+            lacking -= 1
+            is_last = not lacking
+        if is_last:
             together.set_result(list(futures))
 
-    for future in list(waiting):
+    for future in futures:
         future.add_done_callback(note)
     return together
 

@@ -229,7 +229,7 @@ def losses(decisions: Iterable[Decision], names: Names) -> Iterator[Finding]:
 
 
 NONE = type(None)
-# Calls that are tried for a rule; where more would have to be, nothing is said.
+# Calls that are tried for a rule and an operation; where more would have to be, nothing is said.
 TRIED = 10_000
 BLOCKERS = 3  # that are named
 
@@ -304,9 +304,9 @@ class Reach:
             text = f"it names {len(rule.types)} types, and no operation of {rule.target!r} takes so many arrays"
             return self._finding(rule, operations, text)
         obstacles = _Obstacles()
-        for count, (operation, call_types) in enumerate(self._calls_in_turn(rule, fitting)):
+        for operation, call_types, count in self._calls_in_turn(rule, fitting):
             obstacles.tried = True
-            if count == TRIED or self._reaches(rule, operation, call_types, obstacles):
+            if count > TRIED or self._reaches(rule, operation, call_types, obstacles):
                 return None
         return self._verdict(rule, operations, obstacles)
 
@@ -371,18 +371,22 @@ class Reach:
                     blocker = entry
         return False
 
-    def _calls_in_turn(self, rule: Rule, operations: list[Overridable]) -> Iterator[tuple[Overridable, dict[str, Any]]]:
+    def _calls_in_turn(
+        self, rule: Rule, operations: list[Overridable]
+    ) -> Iterator[tuple[Overridable, dict[str, Any], int]]:
         """Yield operations with the types of calls that a rule fits, the first call of each before the second of any.
+
+        The third of each is which call of its operation it is, from 1.
 
         A rule for a kind may be asked by few of its operations, and by these whatever the types of the others are.
         """
-        waiting = deque((operation, self._calls(rule, operation)) for operation in operations)
+        waiting = deque((operation, enumerate(self._calls(rule, operation), 1)) for operation in operations)
         while waiting:
             operation, calls = waiting.popleft()
-            call_types = next(calls, None)
-            if call_types is not None:
+            for count, call_types in calls:
                 waiting.append((operation, calls))
-                yield operation, call_types
+                yield operation, call_types, count
+                break
 
     def _calls(self, rule: Rule, operation: Overridable) -> Iterator[dict[str, Any]]:
         """Yield the types of the arrays of calls that a rule fits, by parameter."""
