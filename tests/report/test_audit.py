@@ -14,6 +14,7 @@ import pytest
 
 import dispatchkit as dk
 from dispatchkit.report import Audit
+from dispatchkit.report.auditing import findings
 from dispatchkit.report.auditing.findings import FAULTS, KINDS
 from dispatchkit.testing import Wrapper
 from dispatchkit.types import MetadataTensor, ScalarTensor
@@ -355,6 +356,19 @@ def test_a_rule_of_a_superclass_is_shadowed_for_its_subclass_alone() -> None:
     dk.implements(dk.exp, derived)(lambda x, /: never())
     assert only(dk.audit([derived]), "shadowed").types == (("Base",),)
     assert dk.audit([base, derived]).findings == ()
+
+
+def test_nothing_is_said_of_a_rule_that_more_calls_fit_than_are_tried(monkeypatch: pytest.MonkeyPatch) -> None:
+    base = make("Base", fallback=REWRAP)
+    first, second = make("First", above=base), make("Second", above=base)
+    for cls in (base, first, second):
+        dk.implements(dk.exp, cls)(lambda x, /: never())
+    shadowed = [one.types for one in dk.audit([first, second]).of_kind("shadowed")]
+    assert shadowed == [(("Base",),)]
+    monkeypatch.setattr(findings, "TRIED", 2)  # exp(First) and exp(Second)
+    assert [one.types for one in dk.audit([first, second]).of_kind("shadowed")] == shadowed
+    monkeypatch.setattr(findings, "TRIED", 1)
+    assert not dk.audit([first, second]).of_kind("shadowed")
 
 
 def test_rules_that_share_a_signature_object_are_different_handlers() -> None:
