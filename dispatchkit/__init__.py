@@ -119,7 +119,7 @@ else:
     )
 
     __getattr__ = _names_loaded_later(__name__, _LATER, without=vars(errors)["__all__"])
-    tensor_protocol.journal.loaders.append(_partial(_load_all_names, __name__, _LATER))
+    tensor_protocol.journal.loaders[_partial(_load_all_names, __name__, _LATER)] = None
 
 
 _publish(_sys.modules[__name__])

@@ -42,13 +42,13 @@ class Journal:
     ----------
     generation : grows with every registration; a decision made before one is not kept after it
     lock : held while decisions are kept or forgotten
-    loaders : load what a library declares when it is first used
+    loaders : load what a library declares when it is first used; those that have done so are left out
     """
 
     def __init__(self, ancestors: Callable[[type], Iterable[type]] = attrgetter("__mro__")) -> None:
         self.generation = 0
         self.lock = SectionLock()
-        self.loaders: list[Callable[[], None]] = []
+        self.loaders: dict[Callable[[], None], None] = {}
         # The objects that hold decisions, which the next registration clears.
         self._caches: weakref.WeakSet[Any] = weakref.WeakSet()
         # The types that decisions were kept for, and how many of them since decisions were last forgotten.
@@ -176,9 +176,11 @@ class Journal:
             entered[-1][1].append(undo)
 
     def load_all(self) -> None:
-        """Load what a library declares when it is first used."""
-        for load in self.loaders:
+        """Load what a library declares when it is first used, once."""
+        while self.loaders:  # which may bring further ones
+            load = next(iter(self.loaders))
             load()
+            self.loaders.pop(load, None)
 
     def local_registrations(self) -> Block:
         """Return a block; what is registered inside is undone when it is left."""

@@ -66,6 +66,6 @@ __all__ = ["MetadataTensor", *_LATER]  # noqa: PLE0604  # all of them are names
 if not TYPE_CHECKING:
     __getattr__ = _names_loaded_later(__name__, _LATER)
 
-tensor_protocol.journal.loaders.append(_partial(_load_all_names, __name__, _LATER))
+tensor_protocol.journal.loaders[_partial(_load_all_names, __name__, _LATER)] = None
 _set_home(_sys.modules[__name__])
 make_home(__name__)

@@ -46,10 +46,27 @@ def test_a_block_is_undone_in_reverse_order_and_what_was_before_stays() -> None:
 def test_a_library_that_loads_in_a_block_declares_for_good() -> None:
     journal = Journal()
     undone: list[str] = []
-    journal.loaders.append(lambda: journal.on_undo(lambda: undone.append("loaded")))
+    journal.loaders[lambda: journal.on_undo(lambda: undone.append("loaded"))] = None
     with journal.local_registrations():
         pass
     assert undone == []
+
+
+def test_what_loads_once_may_bring_more_to_load() -> None:
+    journal = Journal()
+    loaded: list[str] = []
+
+    def load_parts() -> None:
+        loaded.append("parts")
+
+    def load_whole() -> None:
+        loaded.append("whole")
+        journal.loaders[load_parts] = None
+
+    journal.loaders[load_whole] = None
+    journal.load_all()
+    journal.load_all()
+    assert loaded == ["whole", "parts"]
 
 
 def test_a_block_in_which_nothing_is_registered_forgets_no_decision() -> None:
