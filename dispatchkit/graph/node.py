@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import nullcontext
 from contextvars import ContextVar
 from operator import attrgetter
-from types import CodeType
+from types import CodeType, MappingProxyType
 from typing import Any, ClassVar, NamedTuple, Protocol, TypeVar
 
 from dispatchkit.backends.arrays import PLAIN, is_inexact, namespace_of, project
@@ -70,7 +70,7 @@ class Node(Vertex):
     saved: tuple[Any, ...] | None
     output: Any
     # Of calls alone: a name that nothing has takes ten times as long to look up.
-    keywords: Any = None
+    keywords: Any = MappingProxyType({})
     outputs: Any = None
     # Gives what a node has saved by PyTorch's names; none but where PyTorch's spelling is in use.
     saved_attribute: ClassVar[Callable[[Node, str], Any] | None] = None
