@@ -34,17 +34,19 @@ def with_axes(function: Function, tensors: tuple[object, ...]) -> object:
 def einsum(*args: Any) -> Any:
     """Return a sum of products by subscripts; axes under dots that the result has no place for are summed over."""
     operands = several(args[1:])
-    if not isinstance(args[0], str) or "..." not in args[0]:
-        return np.einsum(args[0], *operands)
+    if not isinstance(args[0], str):
+        return np.einsum(args[0], *operands)  # subscripts in lists of integers
+    if "..." not in args[0]:
+        return xp.einsum(args[0], *operands)
     inputs, arrow, output = args[0].replace(" ", "").partition("->")
     terms = inputs.split(",")
     if not arrow or "..." in output or len(terms) != len(operands):
-        return np.einsum(args[0], *operands)
+        return xp.einsum(args[0], *operands)
     free = [letter for letter in string.ascii_letters if letter not in args[0]]
     for place, (term, x) in enumerate(zip(terms, operands, strict=True)):
         covered = x.ndim - len(term.replace("...", ""))
         terms[place] = term.replace("...", "".join(reversed(free[: max(covered, 0)])))
-    return np.einsum(f"{','.join(terms)}->{output}", *operands)
+    return xp.einsum(f"{','.join(terms)}->{output}", *operands)
 
 
 _FORMULAS: dict[str, Function] = {

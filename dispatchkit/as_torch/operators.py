@@ -19,6 +19,7 @@ from dispatchkit.graph.storage import Storage
 __all__ = ["converting", "give_operators", "in_place", "spreading", "where_asked"]
 
 Call = Callable[..., Any]
+Classes = frozenset[type]
 NUMBERS = frozenset({bool, int, float, complex})
 PLAIN = frozenset({int, float})
 # Operators of two operands by the functions that they are, with their reflected forms.
@@ -50,12 +51,13 @@ OTHER = "?"
 OF_ONE = {"neg": "neg", "abs": "abs", "invert": "bitwise_not"}
 
 
-def give_operators(cls: Any, functions: Mapping[str, Call]) -> None:
+def give_operators(cls: Any, classes: Classes, functions: Mapping[str, Call]) -> None:
     """Give a class of tensors operators that follow PyTorch's rules for dtypes.
 
     Parameters
     ----------
     cls : the class
+    classes : it, and that of parameters
     functions : of PyTorch by their paths
     """
     for name, path in (REFLECTED | COMPARISONS).items():
@@ -64,28 +66,28 @@ def give_operators(cls: Any, functions: Mapping[str, Call]) -> None:
             kinds = "f"
         elif name == "floordiv":
             kinds = ""  # infinities give NaN
-        setattr(cls, f"__{name}__", binary(cls, getattr(cls, f"__{name}__"), functions[path], kinds))
+        setattr(cls, f"__{name}__", binary(classes, getattr(cls, f"__{name}__"), functions[path], kinds))
     for name, path in REFLECTED.items():
         kinds = "f" * (name != "floordiv")  # infinities give NaN
         plain, divides = getattr(cls, f"__r{name}__"), name == "truediv"
-        setattr(cls, f"__r{name}__", reflected(cls, plain, functions[path], kinds, divides=divides))
+        setattr(cls, f"__r{name}__", reflected(classes, plain, functions[path], kinds, divides=divides))
         method = getattr(cls, f"{path}_")
         plain = getattr(cls, f"__i{name}__")
         if name == "floordiv":
             plain = method  # infinities give NaN
-        setattr(cls, f"__i{name}__", changing(cls, plain, method))
-    cls.__matmul__ = binary(cls, cls.__matmul__, functions["matmul"], "fi")
+        setattr(cls, f"__i{name}__", changing(classes, plain, method))
+    cls.__matmul__ = binary(classes, cls.__matmul__, functions["matmul"], "fi")
     cls.__rsub__ = without_booleans(cls.__rsub__, functions["rsub"])
     for name, path in OF_ONE.items():
-        setattr(cls, f"__{name}__", unary(cls, getattr(cls, f"__{name}__"), functions[path]))
+        setattr(cls, f"__{name}__", unary(classes, getattr(cls, f"__{name}__"), functions[path]))
     cls.__hash__ = cls.__base__.__hash__
     cls.__array_ufunc__ = beside_numbers(cls.__array_ufunc__)
 
 
-def goes_with(cls: Any, self: Any, other: Any) -> bool:
+def goes_with(classes: Classes, self: Any, other: Any) -> bool:
     """Return whether floating-point tensors, or one and a number, need no look at their dtypes."""
     kind = type(other)
-    if kind is cls:
+    if kind in classes:
         dtype = self.array.dtype
         return dtype is other.array.dtype and getattr(dtype, "kind", OTHER) == "f"
     if kind is float or kind is int:
@@ -93,20 +95,20 @@ def goes_with(cls: Any, self: Any, other: Any) -> bool:
     return False
 
 
-def binary(cls: Any, plain: Call, function: Call, kinds: str) -> Call:
+def binary(classes: Classes, plain: Call, function: Call, kinds: str) -> Call:
     """Return the operator that computes a function, which is the plain one for two tensors of one dtype.
 
     Parameters
     ----------
-    cls : the class of tensors
+    classes : of tensors and parameters
     plain, function : the operator of `dispatchkit.Tensor`, and the function of PyTorch
     kinds : of elements of which the two are the same, as NumPy abbreviates them
     """
 
     def operator(self: Any, other: Any, /) -> Any:
-        if type(self) is cls:
+        if type(self) in classes:
             kind = type(other)
-            if kind is cls:
+            if kind in classes:
                 dtype = self.array.dtype
                 # The same in nearly every program: nothing is to be promoted.
                 if dtype is other.array.dtype and getattr(dtype, "kind", OTHER) in kinds:
@@ -122,17 +124,17 @@ def binary(cls: Any, plain: Call, function: Call, kinds: str) -> Call:
     return operator
 
 
-def reflected(cls: Any, plain: Call, function: Call, kinds: str, *, divides: bool) -> Call:
+def reflected(classes: Classes, plain: Call, function: Call, kinds: str, *, divides: bool) -> Call:
     """Return the operator that computes a function with its tensor as the second operand.
 
     Parameters
     ----------
-    cls, plain, function, kinds : as for `binary`
+    classes, plain, function, kinds : as for `binary`
     divides : whether numbers beside integers are floating-point ones
     """
 
     def operator(self: Any, other: Any, /) -> Any:
-        if type(self) is cls and kinds and goes_with(cls, self, other):
+        if type(self) in classes and kinds and goes_with(classes, self, other):
             return plain(self, other)
         if isinstance(other, Storage):
             return function(other, self)
@@ -169,11 +171,11 @@ def without_booleans(operator: Call, function: Call) -> Call:
     return checked
 
 
-def changing(cls: Any, plain: Call, method: Call) -> Call:
+def changing(classes: Classes, plain: Call, method: Call) -> Call:
     """Return the operator that changes its tensor in place."""
 
     def operator(self: Any, other: Any, /) -> Any:
-        if type(self) is cls and goes_with(cls, self, other):
+        if type(self) in classes and goes_with(classes, self, other):
             return plain(self, other)
         if isinstance(other, Storage) or type(other) in NUMBERS:
             return method(self, other)
@@ -184,7 +186,7 @@ def changing(cls: Any, plain: Call, method: Call) -> Call:
     return operator
 
 
-def unary(cls: Any, plain: Call, function: Call) -> Call:
+def unary(classes: Classes, plain: Call, function: Call) -> Call:
     """Return the operator of one operand."""
     kinds = "f"
     refused = ""
@@ -192,7 +194,7 @@ def unary(cls: Any, plain: Call, function: Call) -> Call:
         kinds, refused = "", "fc"
 
     def operator(self: Any, /) -> Any:
-        kind = getattr(self.array.dtype, "kind", OTHER) if type(self) is cls else ""
+        kind = getattr(self.array.dtype, "kind", OTHER) if type(self) in classes else ""
         if kind and kind in kinds:
             return plain(self)
         if kind and kind in refused:
@@ -214,12 +216,12 @@ def spreading(function: Call) -> Call:
     return method
 
 
-def in_place(cls: Any, name: str, function: Call, plain: Call | None) -> Call:
+def in_place(classes: Classes, name: str, function: Call, plain: Call | None) -> Call:
     """Return the method that writes the result of the function of a name into its tensor.
 
     Parameters
     ----------
-    cls : the class of tensors
+    classes : of tensors and parameters
     name : of the function
     function : gives the result
     plain : the method of `dispatchkit.Tensor` that does so
@@ -233,10 +235,10 @@ def in_place(cls: Any, name: str, function: Call, plain: Call | None) -> Call:
 
     def method(self: Any, *args: Any, **kwargs: Any) -> Any:
         try:
-            known = plain is not None and not kwargs and type(self) is cls and (args or name not in ASKING)
+            known = plain is not None and not kwargs and type(self) in classes and (args or name not in ASKING)
             known = known and (len(args) < 2 or name not in WITH_FACTOR)
             known = known and not (of_tensors and type(args[0]) in (int, float))
-            if plain is not None and known and are_plain(cls, self, args):
+            if plain is not None and known and are_plain(classes, self, args):
                 return plain(self, *args)
             if check is not None:
                 check(f"{name}_", (self, *args), kwargs)
@@ -294,11 +296,11 @@ def where_asked(name: str, place: int, call: Call) -> Call:
     return answer
 
 
-def are_plain(cls: Any, x: Any, args: tuple[Any, ...]) -> bool:
+def are_plain(classes: Classes, x: Any, args: tuple[Any, ...]) -> bool:
     """Return whether all arguments go with a floating-point tensor."""
     if not args:
         return bool(getattr(x.array.dtype, "kind", OTHER) == "f")
-    return all(goes_with(cls, x, other) for other in args)
+    return all(goes_with(classes, x, other) for other in args)
 
 
 def in_dtype(name: str, x: Any, y: Any) -> Any:

@@ -335,6 +335,7 @@ def spell(value: Any) -> Any:
 
 
 PARAMETER = type(nn.Parameter(PlainTensor([0.0]).as_subclass(Tensor)))
+ALIKE: frozenset[type] = frozenset({Tensor, PARAMETER})  # which operations compute alike
 
 
 # Functions.
@@ -386,15 +387,13 @@ def caller(path: str, function: Call, names: Any, targets: Any, shown: Any, oper
     """
     whole = FunctionCaller(path, function, names, targets, shown, count, spell)
     shown = shown_as_named(whole.names, shown)
-    most = count
-    if operation is None:
-        most = len(names)
+    most = len(names) if operation is None else count
     answer: Call = whole.__call__
     if "inplace" in whole.names:
         answer = where_asked(path.rpartition(".")[2], list(whole.names).index("inplace"), answer)
-    call = show(quick(whole, answer, most, Tensor), path, shown, operation)
+    call = show(quick(whole, answer, most, ALIKE), path, shown, operation)
     call.check = whole.check_in_place  # type: ignore[attr-defined]
-    call.as_method = show(quick(whole, whole.as_method, most, Tensor), path, shown, operation)  # type: ignore[attr-defined]
+    call.as_method = show(quick(whole, whole.as_method, most, ALIKE), path, shown, operation)  # type: ignore[attr-defined]
     return call
 
 
@@ -479,7 +478,7 @@ def give_form_in_place(path: str, function: Call) -> None:
     plain = getattr(PlainTensor, f"{path}_", None)
     if path in table.OF_OTHER_VALUES:
         plain = None
-    setattr(Tensor, f"{path}_", in_place(Tensor, path, function, plain))
+    setattr(Tensor, f"{path}_", in_place(ALIKE, path, function, plain))
 
 
 def give_methods() -> None:
@@ -502,7 +501,7 @@ def give_methods() -> None:
                 setattr(Tensor, path, function)
             give_form_in_place(path, function)
     give_form_in_place("fill", FUNCTIONS["fill"])
-    give_operators(Tensor, FUNCTIONS)
+    give_operators(Tensor, ALIKE, FUNCTIONS)
     for name in set(dir(PlainTensor)) - (allowed_names("Tensor") or set()) - table.OF_THE_LIBRARY:
         if name[0] != "_":
             setattr(Tensor, name, property(functools.partial(not_there, name)))

@@ -270,7 +270,7 @@ def is_array(value: Any) -> bool:
 # Functions whose checks ask for the dtypes of arguments alone.
 CHECKED_BY_TYPES = frozenset(
     {
-        *("imag", "view_as_real"),
+        *("imag", "view_as_real", "mean", "linalg.vector_norm"),
         *("where", "sub", "subtract", "rsub", "clamp", "clip", "mvlgamma", "special.multigammaln", "repeat", "tile"),
         *(f"fft.{kind}{name}{end}" for kind in ("", "i") for name in ("fft", "rfft", "hfft") for end in ("", "2", "n")),
     }

@@ -63,7 +63,7 @@ class Packing(Observer):
             return
         node.saved = saved
         if keywords:
-            node.keywords = keywords  # type: ignore[attr-defined]  # where they come from
+            node.keywords = keywords
         if output is not None:
             node.output = output
         node.operation = Unpacking(node.operation)

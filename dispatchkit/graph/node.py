@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import nullcontext
 from contextvars import ContextVar
 from operator import attrgetter
-from types import CodeType
+from types import CodeType, MappingProxyType
 from typing import Any, ClassVar, NamedTuple, Protocol, TypeVar
 
 from dispatchkit.backends.arrays import PLAIN, is_inexact, namespace_of, project
@@ -69,6 +69,9 @@ class Node(Vertex):
     operation: Differentiable
     saved: tuple[Any, ...] | None
     output: Any
+    # Of calls alone: a name that nothing has takes ten times as long to look up.
+    keywords: Any = MappingProxyType({})
+    outputs: Any = None
     # Gives what a node has saved by PyTorch's names; none but where PyTorch's spelling is in use.
     saved_attribute: ClassVar[Callable[[Node, str], Any] | None] = None
 
@@ -109,7 +112,7 @@ class Node(Vertex):
         TypeError : for more or fewer gradients
         AutogradError : if the graph was freed
         """
-        outputs = getattr(self, "outputs", None)
+        outputs = self.outputs
         count = 1 if outputs is None else len(outputs)
         if len(gradients) != count:
             raise TypeError(f"{self.name}: expected {count} arguments, got {len(gradients)} instead")
@@ -291,7 +294,7 @@ def snapshot_versions(node: Node) -> None:
 
 def saved_by(node: Node) -> Sequence[Any]:
     """Return the arguments that a node has saved, those by position and by name."""
-    if not (keywords := getattr(node, "keywords", None)) or PLAIN.issuperset(map(type, keywords.values())):
+    if not (keywords := node.keywords) or PLAIN.issuperset(map(type, keywords.values())):
         return node.saved or ()
     return (*(node.saved or ()), *keywords.values())
 

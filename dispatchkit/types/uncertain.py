@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from dispatchkit import fft, func, linalg, ops, random
-from dispatchkit.declare.wrapping import holds, wrap_array
+from dispatchkit.declare.wrapping import wrap_array
 from dispatchkit.ops.creation.dtypes import get_default_dtype
 from dispatchkit.ops.indexing.indexing import rows_by
 from dispatchkit.protocol.fallbacks import fallback
@@ -22,12 +22,12 @@ from dispatchkit.protocol.steps import decline
 from dispatchkit.tensor import Tensor
 from dispatchkit.tensor.conversion import dense_form
 from dispatchkit.tensor.numpy_histograms import elements_of
-from dispatchkit.tensor.printing import Format, Places, Texts, Written, uncertain_text, written
+from dispatchkit.tensor.printing import Format, Places, Texts, Written, written
 from dispatchkit.types.exchange.parts import Parts, with_level
 from dispatchkit.types.exchange.quantities import OF_ASTROPY_MEANT, read_object
 from dispatchkit.types.exchange.reading import as_array
 from dispatchkit.types.exchange.tables import read_pandas
-from dispatchkit.types.levels import MOVING, Wrapper, arguments, is_simple_key, level, list_parts, open_arguments
+from dispatchkit.types.levels import BASIC, MOVING, Wrapper, arguments, is_simple_key, level, list_parts, open_arguments
 from dispatchkit.types.plotting import Drawn, drawn
 from dispatchkit.types.rules import array_of, implements_each, is_plain
 from dispatchkit.types.uncertain_sources import (
@@ -37,7 +37,10 @@ from dispatchkit.types.uncertain_sources import (
     add_up,
     align_sources,
     are_own,
+    as_plain,
+    checked_std,
     factor_dtype,
+    fresh_id,
     join_sources,
     merge_sources,
     move_by_slopes,
@@ -48,7 +51,9 @@ from dispatchkit.types.uncertain_sources import (
     size_of_columns,
     slopes_of,
     sum_elements,
+    texts_of,
 )
+from dispatchkit.types.uncertain_sums import Chosen, Found, Sum, Waiting, choose, sum_of_numbers
 from dispatchkit.types.uncertainties_numbers import Expansion, expand, factor_of_covariance
 
 # What moves elements and computes none.
@@ -120,13 +125,13 @@ class UncertainTensor(Wrapper):
     tensor(0.1414)
     """
 
-    factor: Any
-    sources: Sources
+    # What both are found from when one is asked for, of arrays that do not have them yet.
+    _waiting: Waiting
 
     def __init__(self, value: Any, std: Any = None) -> None:
         if isinstance(value, float) and isinstance(std, float) and std >= 0 and get_default_dtype() is DOUBLE:
-            self.data, self.factor = wrap_array(Tensor, np.array(value)), wrap_array(Tensor, np.array([std]))
-            self.sources = Sources(np.array([secrets.randbits(62)]))
+            self.data = wrap_array(Tensor, np.array(value))
+            self._waiting = Sum(((1.0, [fresh_id()], [float(std)]),))
             return
         expansion = expand(value)
         if expansion is not None:
@@ -140,7 +145,7 @@ class UncertainTensor(Wrapper):
                 raise TypeError("UncertainTensor: the value has a standard deviation already")
             self.data, self.factor, self.sources = value.data, value.factor, value.sources
             return
-        value = _plain(value)
+        value = as_plain(value)
         if value.dtype.kind not in "fiu":
             raise TypeError(f"UncertainTensor: the value must hold real numbers, not {value.dtype}")
         if value.dtype.kind == "f":
@@ -150,7 +155,7 @@ class UncertainTensor(Wrapper):
         if std is None:
             std = 0.0
         std = ops.asarray(std, dtype=factor_dtype(self.data.dtype))
-        self.factor = ops.broadcast_to(_checked_std(std), self.data.shape)[None]
+        self.factor = ops.broadcast_to(checked_std(std), self.data.shape)[None]
         # At random, so that what processes make is independent.
         ids = secrets.randbits(62) + np.arange(self.data.size, dtype=np.int64)
         self.sources = Sources(ids.reshape(1, *self.data.shape))
@@ -215,6 +220,23 @@ class UncertainTensor(Wrapper):
         ids = secrets.randbits(62) + np.arange(len(factor), dtype=np.int64)
         return _wrap(x.data, factor, Sources(ids))
 
+    factor = Found("factor")
+    sources = Found("sources")
+
+    def find_out(self) -> dict[str, Any]:
+        """Return all attributes, factor and sources among them; another thread may find these meanwhile."""
+        attributes = self.__dict__
+        waiting = attributes.get("_waiting")
+        if waiting is not None:
+            factor, sources = waiting.find(self.data.shape)
+            attributes.setdefault("factor", factor)
+            attributes.setdefault("sources", sources)
+            attributes.pop("_waiting", None)
+        return attributes
+
+    def __getstate__(self) -> dict[str, Any]:
+        return dict(self.find_out())
+
     @property
     def value(self) -> Any:
         """The numbers, without their uncertainty."""
@@ -223,6 +245,9 @@ class UncertainTensor(Wrapper):
     @property
     def std(self) -> Any:
         """Standard deviations, of the shape of the value."""
+        waiting = self.__dict__.get("_waiting")
+        if type(waiting) is Sum:
+            return waiting.std(self.data.shape)
         factor = array_of(self.factor)
         if factor is not None and factor.dtype is DOUBLE:
             return wrap_array(Tensor, size_of_columns(factor))
@@ -350,44 +375,13 @@ class UncertainTensor(Wrapper):
         def elements(places: Places, form: Format, kept: Texts) -> Texts:
             values, slopes = numbers(places), factor((np.arange(len(self.factor)), *places))
             texts = np.full(values.shape, "", object)
-            texts[kept] = _texts(values.real[kept], slopes.real[:, kept], form)
+            texts[kept] = texts_of(values.real[kept], slopes.real[:, kept], form)
             if values.dtype.kind == "c":
-                imaginary = _texts(values.imag[kept], slopes.imag[:, kept], form)
+                imaginary = texts_of(values.imag[kept], slopes.imag[:, kept], form)
                 texts[kept] = [f"({one})+({other})j" for one, other in zip(texts[kept], imaginary, strict=True)]
             return texts
 
         return inner.around(elements=elements, aligned=False, numbers=None)
-
-
-def _texts(values: Any, slopes: Any, form: Format) -> list[str]:
-    """Return real numbers with their standard deviations as texts."""
-    spreads = np.linalg.norm(slopes.astype(float), axis=0)
-    return [uncertain_text(*pair, form) for pair in zip(values.tolist(), spreads.tolist(), strict=True)]
-
-
-def _plain(value: Any) -> Any:
-    """Return an array each of whose elements varies alone, so that structured matrices become dense."""
-    if isinstance(value, (Tensor, Wrapper)):
-        return value
-    return dense_form(value)
-
-
-def _checked_std(std: Any) -> Any:
-    """Return standard deviations.
-
-    Raises
-    ------
-    ValueError : if one is known to be negative
-    """
-    array = array_of(std)
-    if array is not None and not (array < 0).any():
-        return std
-    if not holds(ops.logical_not(std < 0), traced=True):
-        least: Any = "a tensor"
-        if array is not None:
-            least = float(np.nanmin(array))
-        raise ValueError(f"UncertainTensor: standard deviations are not negative, found {least}")
-    return std
 
 
 def wrap_uncertain(value: Any, factor: Any, sources: Sources) -> UncertainTensor:
@@ -397,8 +391,15 @@ def wrap_uncertain(value: Any, factor: Any, sources: Sources) -> UncertainTensor
     return numbers
 
 
+def wrap_waiting(value: Any, waiting: Waiting) -> UncertainTensor:
+    """Return an array around plain numbers, whose factor and sources are found when they are asked for."""
+    numbers: UncertainTensor = object.__new__(UncertainTensor)
+    numbers.data, numbers._waiting = value, waiting
+    return numbers
+
+
 def _wrap(value: Any, factor: Any, sources: Sources) -> UncertainTensor:
-    return wrap_uncertain(_plain(value), _plain(factor), sources)
+    return wrap_uncertain(as_plain(value), as_plain(factor), sources)
 
 
 def _part(x: UncertainTensor) -> tuple[Any, Any]:
@@ -432,10 +433,9 @@ def _by_slopes(op: Any, args: tuple[Any, ...]) -> UncertainTensor | None:
     for place, arg in enumerate(args):
         cls, value = type(arg), arg
         if cls is UncertainTensor:
-            factor = array_of(arg.factor)
-            if factor is None or place >= len(slopes) or slopes[place] is None:
+            if place >= len(slopes) or slopes[place] is None:
                 return None
-            uncertain.append((slopes[place], arg.sources, factor))
+            uncertain.append((slopes[place], arg))
             value = arg.data
         elif cls is float or cls is int:
             values.append(arg)
@@ -449,7 +449,13 @@ def _by_slopes(op: Any, args: tuple[Any, ...]) -> UncertainTensor | None:
         values.append(value)
         raw.append(array)
     result = op(*values)
-    moved = move_by_slopes(array_of(result), raw, uncertain)
+    numbers: Any = array_of(result)
+    if numbers.size == 1:
+        total = sum_of_numbers(numbers, raw, uncertain)
+        if total is not None:
+            return wrap_waiting(result, total)
+    moving = [(slope, x.sources, array_of(x.factor)) for slope, x in uncertain]
+    moved = move_by_slopes(numbers, raw, moving)
     if moved is None:
         return None
     return wrap_uncertain(result, *moved)
@@ -516,14 +522,9 @@ def add_uncertain(op: Any, x: Any, /, *args: Any, **kwargs: Any) -> Any:
 def getitem_uncertain(x: Any, key: Any, /) -> Any:
     if type(x) is not UncertainTensor or not is_simple_key(key):
         return propagate(ops.getitem, x, key)
-    sources: Sources = x.sources
-    place: tuple[Any, ...] = (slice(None), *key) if type(key) is tuple else (slice(None), key)
-    if sources.ids.ndim == x.factor.ndim:
-        plain = place
-        if Tensor in map(type, place):
-            plain = tuple([np.asarray(part) if type(part) is Tensor else part for part in place])
-        sources = Sources(sources.ids[plain])
-    return wrap_uncertain(x.data[key], x.factor[place], sources)
+    if is_plain(x.factor) and (type(key) in BASIC or type(key) is tuple):
+        return wrap_waiting(x.data[key], Chosen(x.factor, x.sources, key))
+    return wrap_uncertain(x.data[key], *choose(x.factor, x.sources, key))
 
 
 @rows_by(UncertainTensor, getitem_uncertain)

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import itertools
 import math
+import os
+import secrets
 from collections.abc import Callable, Sequence
 from functools import reduce
 from typing import Any
@@ -15,8 +18,9 @@ from dispatchkit.declare.wrapping import holds, wrap_array
 from dispatchkit.errors import TransformError
 from dispatchkit.tensor import Tensor
 from dispatchkit.tensor.conversion import dense_form
-from dispatchkit.types.levels import list_parts
-from dispatchkit.types.rules import is_plain
+from dispatchkit.tensor.printing import Format, uncertain_text
+from dispatchkit.types.levels import Wrapper, list_parts
+from dispatchkit.types.rules import array_of, is_plain
 
 Part = tuple[Any, Any]
 DOUBLE = np.dtype(np.float64)
@@ -68,9 +72,61 @@ class Sources:
         return hash(self.ids.tobytes())
 
 
+class _Ids:
+    """Numbers one after another from a random one on; a process that is forked begins anew."""
+
+    def __init__(self) -> None:
+        self.begin()
+        if hasattr(os, "register_at_fork"):
+            os.register_at_fork(after_in_child=self.begin)
+
+    def begin(self) -> None:
+        # At random, so that what processes make is independent.
+        self.numbers = itertools.count(secrets.randbits(62))
+
+
+_ids = _Ids()
+
+
+def fresh_id() -> int:
+    """Return the id of a source that nothing else depends on; a random one takes longer than the rest of a number."""
+    return next(_ids.numbers)
+
+
 def factor_dtype(dtype: Any) -> Any:
     """Return the dtype of the factor of numbers of a dtype: float32 for narrower ones, too coarse for it."""
     return np.result_type(dtype, np.float32)
+
+
+def texts_of(values: Any, slopes: Any, form: Format) -> list[str]:
+    """Return real numbers with their standard deviations as texts."""
+    spreads = np.linalg.norm(slopes.astype(float), axis=0)
+    return [uncertain_text(*pair, form) for pair in zip(values.tolist(), spreads.tolist(), strict=True)]
+
+
+def checked_std(std: Any) -> Any:
+    """Return standard deviations.
+
+    Raises
+    ------
+    ValueError : if one is known to be negative
+    """
+    array = array_of(std)
+    if array is not None and not (array < 0).any():
+        return std
+    if not holds(ops.logical_not(std < 0), traced=True):
+        least: Any = "a tensor"
+        if array is not None:
+            least = float(np.nanmin(array))
+        raise ValueError(f"UncertainTensor: standard deviations are not negative, found {least}")
+    return std
+
+
+def as_plain(value: Any) -> Any:
+    """Return an array each of whose elements varies alone, so that structured matrices become dense."""
+    if isinstance(value, (Tensor, Wrapper)):
+        return value
+    return dense_form(value)
 
 
 def size_of_columns(factor: Any) -> Any:
@@ -164,23 +220,19 @@ def move_by_slopes(result: Any, args: Sequence[Any], uncertain: Sequence[Moving]
     ----------
     result : of the function
     args : its arguments, which the slopes read
-    uncertain : slope, sources and factor of each uncertain one
+    uncertain : slope, sources and factor of each uncertain one; the last is None where it is in no array of NumPy
 
     Returns
     -------
     None where an argument is of another shape, or elements would have many sources
     """
-    shape, parts, single = result.shape, [], result.size == 1
+    shape, parts = result.shape, []
     for slope, sources, factor in uncertain:
-        if factor.shape[1:] != shape or sources.ids.ndim != factor.ndim:
+        if factor is None or factor.shape[1:] != shape or sources.ids.ndim != factor.ndim:
             return None
         if type(slope) is not float and callable(slope):
             slope = slope(numpy_namespace, result, *args)
-        if factor.dtype is not DOUBLE:
-            single = False
         parts.append((slope, sources, factor))
-    if single:
-        return _add_numbers(parts, shape)
     merged = merge_sources([(sources.ids, _scale_array(slope, factor)) for slope, sources, factor in parts])
     if merged is None:
         return None
@@ -204,30 +256,6 @@ def _scale_array(slope: Any, factor: Any) -> Any:
         still = (factor == 0) | (slope == 0)
         product = np.where(still, 0, slope) * np.where(still, 0, factor)
     return product
-
-
-def _add_numbers(parts: Sequence[Moving], shape: tuple[int, ...]) -> tuple[Tensor, Sources]:
-    """Return factor and sources of one number, in an array of a shape, which is the sum of others times their slopes.
-
-    Of these few numbers Python's own take less time than arrays.
-    """
-    total: dict[int, float] = {}
-    for slope, sources, factor in parts:
-        if type(slope) is not float and type(slope) is not int:
-            slope = slope.item()
-        for source, by in zip(sources.listed(), factor.ravel().tolist() if shape else factor.tolist(), strict=True):
-            part = 0.0
-            if by and slope:  # what does not vary adds nothing, however steep the slope
-                part = by * slope
-            if source in total:
-                total[source] += part
-            else:
-                total[source] = part
-    held = parts[0][1]
-    if total.pop(NONE, None) is not None or len(total) != len(held.ids):
-        held = Sources(np.array([*total], held.ids.dtype).reshape(-1, *shape))
-    numbers = np.array([*total.values()], DOUBLE)
-    return wrap_array(Tensor, numbers.reshape(-1, *shape) if shape else numbers), held
 
 
 def sum_elements(parts: Sequence[Part]) -> Part:

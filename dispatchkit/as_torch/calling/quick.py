@@ -11,7 +11,9 @@ from dispatchkit.as_torch.calling.signatures import least_of
 __all__ = ["quick"]
 
 
-def quick(whole: FunctionCaller, otherwise: Callable[..., Any], most: int, cls: Any) -> Callable[..., Any]:
+def quick(
+    whole: FunctionCaller, otherwise: Callable[..., Any], most: int, classes: frozenset[type]
+) -> Callable[..., Any]:
     """Return a function that calls another at once where there is nothing to look at.
 
     Parameters
@@ -19,7 +21,7 @@ def quick(whole: FunctionCaller, otherwise: Callable[..., Any], most: int, cls: 
     whole : what looks at the arguments
     otherwise : which is called where there is something
     most : how many arguments are passed on as they are
-    cls : the class of tensors
+    classes : of tensors and parameters
     """
     function, looked, one_dtype = whole.function, whole.looked, whole.one_dtype
     plain = whole.is_plain and whole.takes_first_tensor
@@ -33,13 +35,13 @@ def quick(whole: FunctionCaller, otherwise: Callable[..., Any], most: int, cls: 
             plain
             and not kwargs
             and least <= len(args) <= most
-            and type(args[0]) is cls
+            and type(args[0]) in classes
             and (not looked or getattr(args[0].array.dtype, "kind", "") not in looked)
             and (
                 len(args) == 1
                 or (
                     len(args) == 2
-                    and type(args[1]) is cls
+                    and type(args[1]) in classes
                     and (not one_dtype or args[0].array.dtype is args[1].array.dtype)
                 )
             )
@@ -49,7 +51,7 @@ def quick(whole: FunctionCaller, otherwise: Callable[..., Any], most: int, cls: 
             except Exception:  # noqa: BLE001, S110  # what looks at the arguments says it in PyTorch's words
                 pass
             else:
-                if type(y) is cls:
+                if type(y) in classes:
                     return y
                 return adopt(y)
         return otherwise(args, kwargs)

@@ -13,7 +13,7 @@ from weakref import ref
 import numpy as np
 
 from dispatchkit.as_torch.operators import in_place
-from dispatchkit.as_torch.spelling import FUNCTIONS, Tensor
+from dispatchkit.as_torch.spelling import ALIKE, FUNCTIONS, Tensor
 from dispatchkit.as_torch.table import is_array
 from dispatchkit.backends.arrays import dtype_name
 from dispatchkit.declare.namespace import tensor_namespace as xp
@@ -210,4 +210,4 @@ def give_shapes_in_place() -> None:
     for name, path in BY_FUNCTION.items():
         function: Any = FUNCTIONS[path]
         setattr(Tensor, name, function.as_method)
-    setattr(Tensor, "polygamma_", in_place(Tensor, "polygamma", polygamma, None))  # noqa: B010  # which types do not know
+    setattr(Tensor, "polygamma_", in_place(ALIKE, "polygamma", polygamma, None))  # noqa: B010  # which types do not know

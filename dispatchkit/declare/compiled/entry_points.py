@@ -7,7 +7,7 @@ or, with its arguments as they came, to the general function of the protocol.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from typing import Any
 
@@ -36,6 +36,7 @@ from dispatchkit.declare.outputs import is_held
 from dispatchkit.declare.random_state import drawer
 from dispatchkit.declare.wrapping import wrap_array
 from dispatchkit.graph.recording import is_grad_enabled
+from dispatchkit.graph.storage import Storage
 from dispatchkit.protocol.callers import continue_chain, decide
 from dispatchkit.protocol.kinds import CreationKind, kinds
 from dispatchkit.protocol.modes import ask_modes, current, is_asked, wait_again
@@ -82,12 +83,13 @@ if _live and _is_asked(_operation):
 <?single>_to = _type
 <?single>if (_type is _cls or (isinstance(<first>, _Storage) and (_to := _class_given(_table.get(_type))))) and <fits>:
 <?single>    _array = <first>.array
-<?sequence>if <fits> and (_array := _arrays_of(<first>, _cls)):
+<?sequence>_type = _type_of_members(<first>)
+<?sequence>_to = _cls if _type is _cls else _class_given(_table.get(_type))
+<?sequence>if _to and <fits> and (_array := _arrays_of(<first>)):
     <compute>
 if <wrong>:
     return _rest(<given>)
 <gather>
-<?sequence>_type = _type_of_members(<first>)
 {BY_TABLE.strip()}
 """
 # Of several arrays, or of none, with parameters, outside the graph or by a kernel that says how gradients flow. Beside
@@ -132,14 +134,15 @@ if <apart>:
 CHECK = "    _check_numbers(_operation, _r, None)"
 
 
-def _arrays_of(tensors: Any, base: Any) -> list[Any] | None:
-    """Return the arrays of a list or tuple of plain tensors outside the graph; None of anything else."""
-    if type(tensors) is not list and type(tensors) is not tuple:
+def _arrays_of(tensors: Sequence[Any]) -> list[Any] | None:
+    """Return the arrays of some tensors of one type that nothing records; None of anything else."""
+    if not tensors or not isinstance(tensors[0], Storage):
         return None
-    raw = [x.array for x in tensors if type(x) is base and x._node is None]
-    if len(raw) == len(tensors):
-        return raw
-    return None
+    if is_grad_enabled():
+        for x in tensors:
+            if x._node is not None:
+                return None
+    return [x.array for x in tensors]
 
 
 def _type_of_members(tensors: Any) -> type | None:
@@ -307,12 +310,10 @@ def _leading(operation: DeclaredOperation, spelled: SpelledOut) -> list[str]:
         else:
             compute = [whole]
     record: list[str] = []
-    finish: list[str] = []
-    cls = "_cls"
+    cls, finish = "_to", _finish_lines(f"tuple({first})" if sequence else f"({first},)")
     if sequence:
         flows, same, share = "False", "_is_held(_r, _array)", f"_note_sharing(_y, {first})"
     else:
-        cls, finish = "_to", _finish_lines(f"({first},)")
         flows, same, share = f"{first}._node is not None", "_r is _array", f"_note_view(_y, {first})"
         if operation.composite:
             fits += [f"{first}._node is None", *map(spelled.untracked_condition, others)]

@@ -11,7 +11,7 @@ import numpy as np
 from dispatchkit.backends.arrays import same_dtype
 from dispatchkit.backends.numpy import HALF
 from dispatchkit.declare.samples import draw, sample
-from dispatchkit.nn.functional.channels_numpy import batch_norm_flow, group_norm_flow
+from dispatchkit.nn.functional.channels_numpy import batch_norm_flow, group_norm_flow, group_norm_of_few
 from dispatchkit.nn.functional.normalization_numpy import layer_norm_flow, rms_norm_flow
 from dispatchkit.nn.functional.rows import FAR, rows_of
 from dispatchkit.nn.functional.shared import broadcasts, called, expect, function, real_numbers, result_of
@@ -514,4 +514,7 @@ def group_norm_numpy_flow(x, /, num_groups, weight=None, bias=None, eps=1e-5):
 
 @group_norm.def_kernel("numpy", flow=group_norm_numpy_flow, reads=("x", "weight"))
 def group_norm_numpy(x, /, num_groups, weight=None, bias=None, eps=1e-5):
+    y = group_norm_of_few(x, num_groups, weight, bias, eps)
+    if y is not NotImplemented:
+        return y
     return result_of(group_norm_flow(x, num_groups, weight, bias, eps))

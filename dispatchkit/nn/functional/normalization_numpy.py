@@ -32,14 +32,14 @@ def layer_norm_flow(x: Any, normalized_shape: Any, weight: Any, bias: Any, eps: 
     if rows is None or type(eps) not in (int, float):
         return NotImplemented
     size, count = rows.shape
-    share, least, scale, offset = equal_shares(count, x.dtype), _number(eps, x.dtype), _row(weight), _row(bias)
+    share, least, scale, offset = equal_shares(count, x.dtype), number_of(eps, x.dtype), _row(weight), _row(bias)
     y, means, factors = np.empty(x.shape, x.dtype), np.empty(size, x.dtype), np.empty(size, x.dtype)
     rows_of_y = y.reshape(rows.shape)
     if size * count <= BLOCK:
-        finite = _standardize(rows, means, factors, rows_of_y, share, scale, offset, least)
+        finite = standardize_rows(rows, means, factors, rows_of_y, share, scale, offset, least)
     else:
         finite = all(
-            _standardize(rows[block], means[block], factors[block], rows_of_y[block], share, scale, offset, least)
+            standardize_rows(rows[block], means[block], factors[block], rows_of_y[block], share, scale, offset, least)
             for block in steps(size, BLOCK // count)
         )
     if not finite:
@@ -53,7 +53,9 @@ def layer_norm_flow(x: Any, normalized_shape: Any, weight: Any, bias: Any, eps: 
     return y, pull
 
 
-def _standardize(rows: Any, mean: Any, factor: Any, part: Any, share: Any, scale: Any, offset: Any, eps: Any) -> bool:
+def standardize_rows(
+    rows: Any, mean: Any, factor: Any, part: Any, share: Any, scale: Any, offset: Any, eps: Any
+) -> bool:
     """Write standardized rows, and their means and factors; return whether their variances are finite.
 
     For small arrays the calls are what takes time: a method takes less than NumPy's function, finding the place of
@@ -107,7 +109,7 @@ def _are_far(mean: Any, variance: Any) -> bool:
 
 
 @lru_cache(maxsize=64)
-def _number(value: float, dtype: Any) -> Any:
+def number_of(value: float, dtype: Any) -> Any:
     """Return a number as an array of shape (), which takes less to compute with; it is not to be changed."""
     return np.array(value, dtype)
 

@@ -333,14 +333,31 @@ def _divisor(xp: Any, op: Named, x: Any, windows: Grid, include: bool, divisor: 
         return count
     if not windows.grows:
         return windows.size
+    if xp is numpy_namespace:
+        return _counts_of_windows(windows, include, x.dtype)
+    counts = _counts_of_windows(windows, include)
+    if type(counts) is int:
+        return counts
+    real = xp.real(x).dtype if is_complex(x.dtype) else x.dtype
+    return xp.asarray(counts.tolist(), dtype=real)
+
+
+@lru_cache(maxsize=256)
+def _counts_of_windows(windows: Grid, include: bool, dtype: Any = None) -> Any:
+    """Return how many elements the windows have: one number where all have as many, else numbers not to be changed.
+
+    Parameters
+    ----------
+    windows, include : as for `_divisor`
+    dtype : of what is divided, for numbers in the dtype of its real parts
+    """
     counts: Any = [_counts(along, include=include) for along in windows]
     if all(len({*along}) == 1 for along in counts):
         return prod(along[0] for along in counts)
-    if is_complex(x.dtype):
-        real = xp.real(x).dtype
-    else:
-        real = x.dtype
-    return xp.asarray(reduce(np.multiply.outer, counts).tolist(), dtype=real)
+    each = reduce(np.multiply.outer, counts)
+    if dtype is None:
+        return each
+    return each.astype(np.empty(0, dtype).real.dtype)
 
 
 def _counts(windows: Windows, *, include: bool) -> list[int]:
@@ -531,6 +548,10 @@ def _averages_of(xp: Any, op: Named, x: Any, output_size: Any) -> Any:
         output_size = tuple(n if size is None else size for size, n in zip(output_size, shape[-axes:], strict=True))
     lengths = sizes(op, "output_size", output_size, axes)
     y = floating(xp, x)
+    if all(n % length == 0 for n, length in zip(shape[-axes:], lengths, strict=True)) and lengths != shape[-axes:]:
+        # Windows of one length, side by side: axes of their own.
+        split = [part for n, length in zip(shape[-axes:], lengths, strict=True) for part in (length, n // length)]
+        return xp.mean(xp.reshape(y, (*shape[:-axes], *split)), axis=tuple(range(1 - 2 * axes, 0, 2)))
     for axis, (length, n) in enumerate(zip(shape[-axes:], lengths, strict=True), start=-axes):
         if length == n:
             continue

@@ -83,22 +83,24 @@ class Selection(Indexing):
                 if compiled is not None and (y := compiled(x, key)) is not None:
                     return y
                 cls = type(x)
+                to: Any = cls
                 if live and (cls is not base or is_asked(self)):
                     return general(x, key)
                 if cls is not base:
                     path = cls, (type(key) if type(key) is not tuple else tuple(map(type, key)))
                     first = by_call.get(path) or decide(self, (x, key), {}, by_call, path)
-                    if getattr(first, "gives", None) is not cls:
+                    to = getattr(first, "gives", None)
+                    if to is None:
                         result = first(x, key)
                         if result is NotImplemented or result is None:
                             return continue_chain(self, first, (x, key), {}, result)
                         return result
                 if not (type(key) in BASIC or (type(key) is tuple and BASIC.issuperset(map(type, key)))):
-                    y = _by_arrays(self, x, key)
+                    y = _by_arrays(self, x, key, to)
                     if y is None:
                         return general(x, key)
                 elif type(a := x.array) is not ndarray:
-                    y = _of_library(self, x, key)
+                    y = _of_library(self, x, key, to)
                 else:
                     try:
                         r = a[key, ...] if type(key) is int else a[key]
@@ -106,13 +108,13 @@ class Selection(Indexing):
                         raise_with_context(self, error, (x, key), {})
                     if type(r) is not ndarray:
                         r = raw_array(_as_view(a, key, r))
-                    y = new(cls)
+                    y = new(to)
                     y.array = r
                     y._node = y._memory = None
                     if x._node is not None and is_grad_enabled():
                         y._node = _node_of(self, x, key, r)
                     share_memory(y, x)
-                return y if cls is base else _finalize(self, y, x, key)
+                return y if to is base else _finalize(self, y, x, key)
             except Exception as error:
                 hide_frames(error, self)
                 raise
@@ -145,26 +147,29 @@ def _finalize(operation: DeclaredOperation, y: Any, x: Any, key: Any) -> Any:
     sources = (x,)
     if type(key) not in BASIC:
         sources = (x, *[part for part in (key if type(key) is tuple else (key,)) if isinstance(part, Storage)])
-    type(x).__tensor_finalize__(y, operation.function, sources)
+    type(y).__tensor_finalize__(y, operation.function, sources)
     return y
 
 
-def _of_library(operation: DeclaredOperation, x: Any, key: Any) -> Any:
-    """Select from a plain tensor that holds another library's array, by an index without arrays."""
+def _of_library(operation: DeclaredOperation, x: Any, key: Any, to: Any) -> Any:
+    """Select from a tensor around another library's array, by an index without arrays, as an instance of a class."""
     a = x.array
     try:
         r = namespace_of(a).getitem(a, key)
     except BACKEND_ERRORS as error:
         raise_with_context(operation, error, (x, key), {})
-    y = wrap_array(type(x), raw_array(r))
+    y = wrap_array(to, raw_array(r))
     if x._node is not None and is_grad_enabled() and is_inexact(r.dtype):
         y._node = node_of_call(operation, (x, key), {}, r)
     note_view(y, x, views=True)
     return y
 
 
-def _by_arrays(operation: DeclaredOperation, x: Any, key: Any) -> Any:
-    """Select from a tensor outside the graph by NumPy's arrays of integers or booleans; None of anything else."""
+def _by_arrays(operation: DeclaredOperation, x: Any, key: Any, to: Any) -> Any:
+    """Select from a tensor outside the graph by NumPy's arrays of integers or booleans; None of anything else.
+
+    The result is an instance of a class.
+    """
     raw = None
     if not foreign and x._node is None:
         raw = _raw_selection(type(x), key)
@@ -176,7 +181,7 @@ def _by_arrays(operation: DeclaredOperation, x: Any, key: Any) -> Any:
         r = x.array[raw]
     except BACKEND_ERRORS as error:
         raise_with_context(operation, error, (x, key), {})
-    y = wrap_array(type(x), r if type(r) is ndarray else raw_array(_as_view(x.array, raw, r)))
+    y = wrap_array(to, r if type(r) is ndarray else raw_array(_as_view(x.array, raw, r)))
     if y.array.base is not None:
         note_view(y, x)
     return y
@@ -282,25 +287,28 @@ def rows_of(x: Any) -> Iterator[Any]:
     count, cls = len(x), type(x)
     operation: Any = getitem.__overridable__  # type: ignore[attr-defined]
     answer, base = operation.by_call.get((cls, int)), operation.protocol.types.base
+    to = cls if cls is base else getattr(answer, "gives", None)
     # The compiled core gives elements in less time still.
-    if core is None and (cls is base or getattr(answer, "gives", None) is cls):
-        return _rows_of_tensor(operation, x, count)
+    if core is None and to is not None:
+        return _rows_of_tensor(operation, x, count, to)
     rule, rows = _rows.get(cls, (None, None))
     if rows is not None and rule is answer and not live:
         return rows(x)
     return (x[place] for place in range(count))
 
 
-def _rows_of_tensor(operation: DeclaredOperation, x: Any, count: int) -> Iterator[Any]:
-    """Yield the rows of a tensor which nobody overrides, without the steps of `getitem` that are for nothing here."""
-    cls = type(x)
-    finalizes = cls is not operation.protocol.types.base
+def _rows_of_tensor(operation: DeclaredOperation, x: Any, count: int, to: Any) -> Iterator[Any]:
+    """Yield the rows of a tensor which nobody overrides, without the steps of `getitem` that are for nothing here.
+
+    They are instances of a class.
+    """
+    finalizes = to is not operation.protocol.types.base
     for place in range(count):
         a = x.array
         if live or x._node is not None or type(a) is not ndarray:
             yield x[place]
             continue
-        y = new(cls)
+        y = new(to)
         y.array = a[place, ...]
         y._node = None
         share_memory(y, x)

@@ -35,6 +35,12 @@ CALLS: dict[str, Callable[[Any], Any]] = {
     "one array, and a kernel of its own": lambda w: functional.softmax(w, axis=-1),
     "a view of one array": lambda w: dk.reshape(w, (-1,)),
     "bounds": lambda w: dk.clip(w, 0.0, 1.0),
+    "a sequence": lambda w: dk.concat([w, w], axis=1),
+    "a sequence stacked": lambda w: dk.stack([w, w]),
+    "a part": lambda w: w[1:, 0],
+    "a row": lambda w: w[1],
+    "rows of an array": lambda w: w[np.asarray([2, 0])],
+    "the last row in turn": lambda w: list(w)[-1],
     "several results": lambda w: dk.linalg.svd(w).S,
 }
 CLASSES: dict[str, Callable[[Any], Any]] = {

@@ -16,10 +16,15 @@ from tests.protocol.support import steps_of
 
 X, TABLE = dk.asarray(drawn(4, 6).astype("float32")), drawn(6, 3).astype("float32")
 NUMBERS = dk.asarray(np.asarray([3, 0, 5, 2]))
+IMAGES = dk.asarray(drawn(2, 4, 6, 6).astype("float32"))
 
 CALLS: dict[str, tuple[Callable[[], Any], int]] = {
     "embedding": (lambda: F.embedding(NUMBERS, dk.asarray(TABLE)), 60),
     "silu": (lambda: F.silu(X), 40),
+    "softmax": (lambda: dk.softmax(X, axis=-1), 40),
+    "group_norm": (lambda: F.group_norm(IMAGES, 2), 115),
+    "avg_pool2d beside padding": (lambda: F.avg_pool2d(IMAGES, 3, padding=1), 97),
+    "adaptive_avg_pool2d": (lambda: F.adaptive_avg_pool2d(IMAGES, 2), 90),
     "holds": (lambda: dk.holds(np.asarray([True, True])), 5),
 }
 

@@ -76,6 +76,11 @@ def against_uncertainties() -> Iterator[Comparison]:
             peer = {**theirs, **names, "std_devs": made.std_devs}
             sides = Side(f"({code}).std", {**ours, **names}), Side(f"std_devs({code})", peer)
             yield f"uncertainties: std of {code}, n={n}", *sides, lambda x: x.numpy(), lambda x: x
+        ours["add"] = theirs["add"] = sum  # of Python, which adds one number after the other
+        ours["numbers"] = [UncertainTensor(number, 0.1) for number in value.tolist()]
+        theirs["numbers"] = [library("uncertainties").ufloat(number, 0.1) for number in value.tolist()]
+        sides = Side("add(numbers).std", ours), Side("add(numbers).std_dev", theirs)
+        yield f"uncertainties: std of sum of a list, n={n}", *sides, float, float
 
 
 def against_scipy_sparse() -> Iterator[Comparison]:
