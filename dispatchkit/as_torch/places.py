@@ -130,7 +130,7 @@ def scatter_reduce(input, dim, index, src, reduce, *, include_self=True):
         pairs = (input, src), (xp.ones_like(input), xp.ones_like(src))
         total, counts = (scatter_reduce(x, dim, index, y, "sum", include_self=include_self) for x, y in pairs)
         rounding: str | None = None
-        if not xp.isdtype(input.dtype, "real floating"):
+        if xp.isdtype(input.dtype, "integral"):
             rounding = "floor"
         return div(total, counts, rounding_mode=rounding)
     # Elements stand behind what their place has, along a last axis.
