@@ -15,7 +15,7 @@ import dispatchkit as dk
 import dispatchkit.as_torch as spelled
 
 from .calls import Call, are_finite_arguments, arrays_in, built
-from .faults import has_two_faults, is_seen_with_elements
+from .faults import has_two_faults, is_seen_with_elements, with_finite_numbers
 from .transformations import transformed
 
 __all__ = ["SORTS", "Difference", "compare"]
@@ -79,6 +79,7 @@ class Difference:
     text : what was found
     proved : whether the call has two faults that both libraries refuse, each alone
     filled : whether one library refuses the call, and both do so where arrays without elements have some
+    tamed : whether gradients are others, and both agree where finite numbers stand for infinities and NaN
     part : the name of the part of the result that differs, where parts have names
     """
 
@@ -87,6 +88,7 @@ class Difference:
     text: str
     proved: bool = False
     filled: bool = False
+    tamed: bool = False
     part: str = ""
 
 
@@ -203,6 +205,8 @@ def compare(call: Call, good: Iterable[Call] = ()) -> Difference | str:
         return replace(found, proved=has_two_faults(call, good, errors_of))
     if isinstance(found, Difference) and found.sort in ("refused here", "taken here"):
         return replace(found, filled=is_seen_with_elements(call, errors_of))
+    if isinstance(found, Difference) and "gradient" in found.sort and not are_finite_arguments(call):
+        return replace(found, tamed=compare_once(with_finite_numbers(call)) == "agree")
     return found
 
 
@@ -339,9 +343,18 @@ def compared_values(call: Call, sort: str, a: Any, b: Any) -> Difference | None:
         ):
             return Difference(call, sort, "complex infinities")
     text = f"{shown(a)} for {shown(b)}"
-    if a.dtype.kind in "fc" and (np.isnan(b) & ~np.isnan(a)).any():
-        text += " (NaN there alone)"
+    if a.dtype.kind in "fc" and a.shape == b.shape:
+        text += of_numbers_apart(a, b, ~np.isclose(a, b, rtol=rtol, atol=atol * scale, equal_nan=True))
     return Difference(call, sort, text)
+
+
+def of_numbers_apart(a: Any, b: Any, apart: Any) -> str:
+    """Return what is said where all numbers that differ are NaN, or infinite, in PyTorch alone."""
+    if (np.isnan(b) & ~np.isnan(a))[apart].all():
+        return " (NaN there alone)"
+    if (np.isinf(b) & np.isfinite(a))[apart].all():
+        return " (infinite there alone)"
+    return ""
 
 
 def shown(a: Any) -> str:
