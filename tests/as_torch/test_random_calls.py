@@ -85,6 +85,10 @@ TAKEN: list[tuple[Callable[[], Any], Any]] = [
     (lambda: torch.linalg.ldl_factor_ex(T([[0.0, INF], [INF, 0.0]])).pivots, [-2, -2]),
     # An axis may be one of the operand that has more.
     (lambda: torch.linalg.vecdot(torch.ones(2, 3), torch.ones(4, 2, 3), dim=2), np.full((4, 2), 3.0)),
+    # Quantiles of a number have no further axes.
+    (lambda: torch.quantile(T(-0.5), T(1.0), dim=0, keepdim=True), -0.5),
+    (lambda: torch.nanquantile(T(-0.5), T([0.25]), dim=0), [-0.5]),
+    (lambda: torch.quantile(T(-0.5), T([0.25, 0.5]), dim=-1, keepdim=True), [-0.5, -0.5]),
     # Numbers of repeats are no axis, in the second place without a third.
     (lambda: torch.repeat_interleave(T([[True], [False]]), 0, None, output_size=0), np.zeros(0)),
     (lambda: torch.repeat_interleave(T([5, 6]), 2, None, output_size=4), [5, 5, 6, 6]),

@@ -228,7 +228,9 @@ def with_finite_numbers(call: Call) -> Call:
     def finite_array(array: Array) -> Array:
         if array.data.dtype.kind not in "fc":
             return array
-        data = np.where(np.isfinite(array.data), array.data, 0.5).astype(array.data.dtype)
+        data = np.array(array.data)
+        places = ~np.isfinite(data)
+        data[places] = 0.5 + np.arange(np.count_nonzero(places)) / 64  # none of which are alike
         return Array(data, array.layout, array.gradient)
 
     def finite_number(number: Any) -> Any:
