@@ -213,8 +213,10 @@ def cholesky_solve(input, input2, upper=False):
     if upper:
         lower = xp.conj(lower.mT)
     # One factor after the other: their product has the square of their condition number.
-    half = linalg_solve_triangular(lower, input, upper=False)
-    return linalg_solve_triangular(xp.conj(lower.mT), half, upper=True)
+    higher = xp.conj(lower.mT)
+    if holds(xp.all(xp.linalg.diagonal(lower) != 0) & xp.all(xp.isfinite(lower))):
+        return xp.linalg.solve(higher, xp.linalg.solve(lower, input))
+    return _substituted(higher, _substituted(lower, input, upper=False), upper=True)
 
 
 def cholesky_inverse(input, upper=False):

@@ -85,6 +85,9 @@ TAKEN: list[tuple[Callable[[], Any], Any]] = [
     (lambda: torch.linalg.ldl_factor_ex(T([[0.0, INF], [INF, 0.0]])).pivots, [-2, -2]),
     # An axis may be one of the operand that has more.
     (lambda: torch.linalg.vecdot(torch.ones(2, 3), torch.ones(4, 2, 3), dim=2), np.full((4, 2), 3.0)),
+    # Solutions by factors with infinities are computed row by row, and not refused as those of singular matrices.
+    (lambda: torch.cholesky_solve(T([[2.0], [3.0]]), T([[1.0, 0.0], [INF, 1.0]])), [[INF], [-INF]]),
+    (lambda: torch.cholesky_solve(T([[2.0], [3.0]]), T([[1.0, 0.0], [0.0, 0.0]])), [[NAN], [INF]]),
     # Quantiles of a number have no further axes.
     (lambda: torch.quantile(T(-0.5), T(1.0), dim=0, keepdim=True), -0.5),
     (lambda: torch.nanquantile(T(-0.5), T([0.25]), dim=0), [-0.5]),

@@ -25,6 +25,8 @@ SORTS = (
     *("crash", "value", "operand", "shape", "dtype", "parts", "refused here", "taken here", "class of error"),
     *("memory", "gradient", "second gradient"),
 )
+# What numbers may differ in, in the order in which they are compared.
+OF_NUMBERS = ("value", "gradient", "second gradient")
 # Drawn, or read before they are filled.
 DRAWN = frozenset(
     {
@@ -79,7 +81,7 @@ class Difference:
     text : what was found
     proved : whether the call has two faults that both libraries refuse, each alone
     filled : whether one library refuses the call, and both do so where arrays without elements have some
-    tamed : whether gradients are others, and both agree where finite numbers stand for infinities and NaN
+    tamed : whether numbers differ, and these agree where finite ones stand for infinities and NaN
     part : the name of the part of the result that differs, where parts have names
     """
 
@@ -205,8 +207,10 @@ def compare(call: Call, good: Iterable[Call] = ()) -> Difference | str:
         return replace(found, proved=has_two_faults(call, good, errors_of))
     if isinstance(found, Difference) and found.sort in ("refused here", "taken here"):
         return replace(found, filled=is_seen_with_elements(call, errors_of))
-    if isinstance(found, Difference) and "gradient" in found.sort and not are_finite_arguments(call):
-        return replace(found, tamed=compare_once(with_finite_numbers(call)) == "agree")
+    if isinstance(found, Difference) and found.sort in OF_NUMBERS and not are_finite_arguments(call):
+        other = compare_once(with_finite_numbers(call))
+        later = isinstance(other, Difference) and other.sort in OF_NUMBERS[OF_NUMBERS.index(found.sort) + 1 :]
+        return replace(found, tamed=later or other == "agree")
     return found
 
 

@@ -35,7 +35,7 @@ class Entry:
     not_finite : whether an argument must be infinite or NaN
     proved : whether a call must have two faults that both libraries refuse, each alone
     filled : whether a call must be refused by both libraries where its arrays without elements have some
-    tamed : whether gradients must agree where finite numbers stand for infinities and NaN
+    tamed : whether numbers must agree where finite ones stand for infinities and NaN
     stepped : whether an array must be a view that is not in one piece
     options : patterns of an argument, by its name or place, and its value, such as "dtype=torch.float*" or "2=*", of
         which a call must have one
