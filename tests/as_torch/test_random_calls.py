@@ -88,6 +88,9 @@ TAKEN: list[tuple[Callable[[], Any], Any]] = [
     # Solutions by factors with infinities are computed row by row, and not refused as those of singular matrices.
     (lambda: torch.cholesky_solve(T([[2.0], [3.0]]), T([[1.0, 0.0], [INF, 1.0]])), [[INF], [-INF]]),
     (lambda: torch.cholesky_solve(T([[2.0], [3.0]]), T([[1.0, 0.0], [0.0, 0.0]])), [[NAN], [INF]]),
+    # A number that is a tensor is one element along an axis.
+    (lambda: torch.zeros(3).scatter(0, T([1]), T(2.0)), [0.0, 2.0, 0.0]),
+    (lambda: T([True, True]).scatter_(0, T([1]), T(False)), [True, False]),
     # Quantiles of a number have no further axes.
     (lambda: torch.quantile(T(-0.5), T(1.0), dim=0, keepdim=True), -0.5),
     (lambda: torch.nanquantile(T(-0.5), T([0.25]), dim=0), [-0.5]),
