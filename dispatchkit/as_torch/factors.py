@@ -58,10 +58,11 @@ def lu_unpack(LU_data, LU_pivots, unpack_data=True, unpack_pivots=True):
     # The batch of the factors decides, where that of the pivots is longer.
     if len(batch) + 1 < LU_pivots.ndim:
         LU_pivots = xp.reshape(LU_pivots, (-1, LU_pivots.shape[-1]))[0]
-    if any(n not in (1, m) for n, m in zip(LU_pivots.shape[-2::-1], batch[::-1], strict=False)):
+    longer = LU_pivots.shape[-1] > count
+    if longer or any(n not in (1, m) for n, m in zip(LU_pivots.shape[-2::-1], batch[::-1], strict=False)):
         raise RuntimeError(
-            f"lu_unpack: LU_pivots must have the batch of LU_data, found shapes {[*LU_pivots.shape]} and "
-            f"{[*LU_data.shape]}"
+            f"lu_unpack: LU_pivots must have the batch of LU_data, found shapes "
+            f"{[*LU_pivots.shape]} and {[*LU_data.shape]}"
         )
     for k in range(LU_pivots.shape[-1]):
         P = _swap(P, k, LU_pivots[..., k] - 1)
@@ -208,19 +209,14 @@ def cholesky_solve(input, input2, upper=False):
     triangle = xp.tril
     if upper:
         triangle = xp.triu
-    input2 = triangle(input2)
-    adjoint = xp.conj(xp.matrix_transpose(input2))
-    if not holds(xp.all(xp.linalg.diagonal(input2) != 0)):
-        first = input2
-        if upper:
-            first = adjoint
-        half = linalg_solve_triangular(first, input, upper=False)
-        return linalg_solve_triangular(xp.conj(first.mT), half, upper=True)
+    lower = triangle(input2)
     if upper:
-        matrix = adjoint @ input2
-    else:
-        matrix = input2 @ adjoint
-    return xp.linalg.solve(matrix, input)
+        lower = xp.conj(lower.mT)
+    # One factor after the other: their product has the square of their condition number.
+    higher = xp.conj(lower.mT)
+    if holds(xp.all(xp.linalg.diagonal(lower) != 0) & xp.all(xp.isfinite(lower))):
+        return xp.linalg.solve(higher, xp.linalg.solve(lower, input))
+    return _substituted(higher, _substituted(lower, input, upper=False), upper=True)
 
 
 def cholesky_inverse(input, upper=False):

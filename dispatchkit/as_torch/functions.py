@@ -33,8 +33,6 @@ from dispatchkit.as_torch.table import ALONE, TRANSLATIONS, Function, NotTransla
 from dispatchkit.backends.arrays import numpy_dtype
 from dispatchkit.declare.namespace import tensor_namespace as xp
 from dispatchkit.graph.storage import Storage
-from dispatchkit.ops.random.generator import source_of
-from dispatchkit.tensor.gradients import like_tensor
 from dispatchkit.tensor.numpy_arguments import signature_in_numpy
 
 NO_DEFAULT = inspect.Parameter.empty
@@ -595,42 +593,6 @@ def unique_consecutive(input, return_inverse=False, return_counts=False, dim=Non
     return values
 
 
-def normal(mean, std=1.0, size=None, *, generator=None, **options):
-    if size is not None:
-        return xp.random.normal(mean, std, shape=size, generator=generator, **options)
-    shape = np.broadcast_shapes(np.shape(mean), np.shape(std))
-    return mean + std * xp.random.normal(shape=shape, generator=generator, dtype=xp.result_type(mean, std))
-
-
-def _bernoulli(input, p=None, *, generator=None):
-    if p is None:
-        return like_tensor(input, xp.random.bernoulli(input, generator=generator))
-    if is_array(p):
-        p = xp.broadcast_to(p, input.shape)
-    return xp.random.bernoulli(p, shape=tuple(input.shape), dtype=input.dtype, generator=generator)
-
-
-def poisson(input, generator=None):
-    drawn = np.asarray(source_of(generator).poisson(np.asarray(input.detach())))
-    return like_tensor(input, xp.asarray(drawn.astype(numpy_dtype(input.dtype))))
-
-
-def binomial(count, prob, generator=None):
-    counts, shares = np.broadcast_arrays(np.asarray(count.detach()), np.asarray(prob.detach()))
-    # Of no trials there is no success, and of certain ones each is.
-    whole = np.where(counts > 0, counts, 0).astype(np.int64)
-    drawn = source_of(generator).binomial(whole, np.where(shares > 0, np.minimum(shares, 1.0), 0.0))
-    drawn = np.where(np.isnan(counts) | np.isnan(shares), np.nan, drawn)
-    return like_tensor(count, xp.asarray(drawn.astype(numpy_dtype(count.dtype))))
-
-
-def randint_like(input, low=0, high=None, *, dtype=None, **options):
-    if high is None:
-        low, high = 0, low
-    drawn = xp.random.randint(low, high, shape=input.shape, **options)
-    return like_tensor(input, xp.astype(drawn, dtype or input.dtype))
-
-
 def histogram(input, bins=100, *, range=None, weight=None, density=False):
     if weight is not None:
         weight = xp.ravel(weight)
@@ -646,5 +608,4 @@ def nn_functional_softmin(input, dim=None, _stacklevel=3, dtype=None):
 
 
 TRANSLATIONS.update(written_functions(globals()))
-ALONE["bernoulli"] = _bernoulli
-ALONE.update({name: TRANSLATIONS.pop(name) for name in ("binomial", "normal", "poisson", "positive", "randint_like")})
+ALONE["positive"] = TRANSLATIONS.pop("positive")

@@ -311,6 +311,8 @@ def _axes_of(dims):
 
 
 def _quantile(leaves_nan, /, input, q, dim=None, keepdim=False, *, interpolation="linear"):
+    if not input.ndim:
+        dim = None
     x, axis = input, dim
     if dim is None:
         x, axis = xp.reshape(input, (-1,)), 0

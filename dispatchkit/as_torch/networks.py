@@ -256,7 +256,18 @@ def instance_norm(
 
 
 def _track(input, axes, running_mean, running_var, momentum):
-    """Take means and variances into the running ones, if there are some; those of samples as their mean."""
+    """Take means and variances into the running ones, if there are some; those of samples as their mean.
+
+    Raises
+    ------
+    RuntimeError : for running ones that are not one number for each channel
+    """
+    for running in (running_mean, running_var):
+        if running is not None and running.shape != input.shape[1:2]:
+            raise RuntimeError(
+                f"running statistics should have shape {[*input.shape[1:2]]}, a number for each channel, found "
+                f"{[*running.shape]}"
+            )
     with no_grad():
         for running, statistic in ((running_mean, xp.mean), (running_var, partial(xp.var, correction=1))):
             if running is not None:

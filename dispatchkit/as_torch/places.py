@@ -44,10 +44,12 @@ def scatter(input, dim, index, src=None, *, value=None, reduce=None):
     if not input.ndim or not index.ndim:
         parts = [xp.reshape(x, (-1,)) if is_array(x) else x for x in (input, index, src)]
         return xp.reshape(scatter(parts[0], 0, *parts[1:]), input.shape)
-    if is_array(src):
-        elements = src[tuple(map(slice, index.shape))]
-    else:
+    if not is_array(src):
         elements = xp.asarray(src, dtype=input.dtype)
+    elif not src.ndim:
+        elements = xp.reshape(src, (1,) * index.ndim)
+    else:
+        elements = src[tuple(map(slice, index.shape))]
     places = [xp.asarray(along, like=input) for along in np.indices(index.shape, sparse=True)]
     places[dim] = index
     return xp.index_put(input, tuple(places), elements)
@@ -130,7 +132,7 @@ def scatter_reduce(input, dim, index, src, reduce, *, include_self=True):
         pairs = (input, src), (xp.ones_like(input), xp.ones_like(src))
         total, counts = (scatter_reduce(x, dim, index, y, "sum", include_self=include_self) for x, y in pairs)
         rounding: str | None = None
-        if not xp.isdtype(input.dtype, "real floating"):
+        if xp.isdtype(input.dtype, "integral"):
             rounding = "floor"
         return div(total, counts, rounding_mode=rounding)
     # Elements stand behind what their place has, along a last axis.

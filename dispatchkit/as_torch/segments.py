@@ -59,6 +59,8 @@ def segment_reduce(data, reduce, *, lengths=None, indices=None, offsets=None, ax
     axis %= data.ndim
     edges = _edges(data, lengths, offsets, axis, unsafe)
     counts = np.diff(edges, axis=-1)
+    if counts.min(initial=0) < 0:
+        raise RuntimeError(f"segment_reduce(): Expected segment_length >= 0, found offsets {edges.tolist()}")
     start = initial
     if initial is None:
         start = NEUTRAL[reduce]

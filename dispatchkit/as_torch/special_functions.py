@@ -197,8 +197,15 @@ POLYNOMIALS: dict[str, tuple[Function, Function]] = {
     **{f"chebyshev_polynomial_{name}": formulas for name, formulas in CHEBYSHEV.items()},
     "hermite_polynomial_h": (lambda x: 2 * x, lambda k, x, p, before: 2 * (x * p - k * before)),
     "hermite_polynomial_he": (lambda x: x, lambda k, x, p, before: x * p - k * before),
-    "laguerre_polynomial_l": (lambda x: 1 - x, lambda k, x, p, before: ((2 * k + 1 - x) * p - k * before) / (k + 1)),
-    "legendre_polynomial_p": (lambda x: x, lambda k, x, p, before: ((2 * k + 1) * x * p - k * before) / (k + 1)),
+    # Divided before they are multiplied: no term is much larger than the next polynomial.
+    "laguerre_polynomial_l": (
+        lambda x: 1 - x,
+        lambda k, x, p, before: (2 * k + 1 - x) / (k + 1) * p - k / (k + 1) * before,
+    ),
+    "legendre_polynomial_p": (
+        lambda x: x,
+        lambda k, x, p, before: (2 * k + 1) / (k + 1) * x * p - k / (k + 1) * before,
+    ),
 }
 
 

@@ -15,7 +15,7 @@ import numpy as np
 
 from dispatchkit import autograd, data, fft, func, linalg, nn, optim, random, special
 from dispatchkit.as_torch import (  # noqa: F401  # they enter functions
-    factors,
+    draws,
     formulas,
     functional,
     further_functions,

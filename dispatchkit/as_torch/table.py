@@ -197,7 +197,7 @@ VIEWS_THERE = frozenset({"adjoint", "conj", "unfold"})
 # The names of results beyond those that PyTorch's own classes have.
 RESULTS: dict[str, tuple[str, ...]] = {"std_mean": (), "var_mean": (), "lu": ("LU", "pivots", "info")}
 # Functions that have axes of a number's own: of others a number is taken as one element along an axis.
-OF_NUMBERS = frozenset({"diff", "gather", "unsqueeze", "unsqueeze_copy"})
+OF_NUMBERS = frozenset({"diff", "gather", "nanquantile", "quantile", "unsqueeze", "unsqueeze_copy"})
 # Modules that show what others have.
 ALIASES = {
     **dict.fromkeys(("nn.modules", "nn.modules.module", "nn.parallel", "nn.parameter"), "nn"),

@@ -85,6 +85,31 @@ TAKEN: list[tuple[Callable[[], Any], Any]] = [
     (lambda: torch.linalg.ldl_factor_ex(T([[0.0, INF], [INF, 0.0]])).pivots, [-2, -2]),
     # An axis may be one of the operand that has more.
     (lambda: torch.linalg.vecdot(torch.ones(2, 3), torch.ones(4, 2, 3), dim=2), np.full((4, 2), 3.0)),
+    # Solutions by factors with infinities are computed row by row, and not refused as those of singular matrices.
+    (lambda: torch.cholesky_solve(T([[2.0], [3.0]]), T([[1.0, 0.0], [INF, 1.0]])), [[INF], [-INF]]),
+    (lambda: torch.cholesky_solve(T([[2.0], [3.0]]), T([[1.0, 0.0], [0.0, 0.0]])), [[NAN], [INF]]),
+    # A number that is a tensor is one element along an axis.
+    (lambda: torch.zeros(3).scatter(0, T([1]), T(2.0)), [0.0, 2.0, 0.0]),
+    (lambda: T([True, True]).scatter_(0, T([1]), T(False)), [True, False]),
+    # Quantiles of a number have no further axes.
+    (lambda: torch.quantile(T(-0.5), T(1.0), dim=0, keepdim=True), -0.5),
+    (lambda: torch.nanquantile(T(-0.5), T([0.25]), dim=0), [-0.5]),
+    (lambda: torch.quantile(T(-0.5), T([0.25, 0.5]), dim=-1, keepdim=True), [-0.5, -0.5]),
+    # Numbers of repeats are no axis, in the second place without a third.
+    (lambda: torch.repeat_interleave(T([[True], [False]]), 0, None, output_size=0), np.zeros(0)),
+    (lambda: torch.repeat_interleave(T([5, 6]), 2, None, output_size=4), [5, 5, 6, 6]),
+    # Means of complex numbers are none of whole divisions.
+    (lambda: T([2j]).scatter_reduce(0, T([0]), T([1.0 + 0j]), "mean"), [0.5 + 1j]),
+    (lambda: T([2j]).scatter_reduce(0, T([0]), T([1.0 + 0j]), "mean", include_self=False), [1.0]),
+    (lambda: F.linear_cross_entropy(torch.ones(3), torch.ones(4, 3), T([1])), math.log(4)),
+    # At 0 activations are 0, whatever the factor.
+    (lambda: F.elu(T([0.0, -0.0, 1.0]), INF), [0.0, 0.0, 1.0]),
+    (lambda: F.celu(T([0.0, 2.0]), NAN), [0.0, 2.0]),
+    (lambda: torch.special.legendre_polynomial_p(T([0.5]), 3), [-0.4375]),
+    (lambda: torch.addcmul(BYTES, BYTES, BYTES, value=-1), [250, 244]),
+    # Of infinitely many trials there are infinitely many successes.
+    (lambda: torch.binomial(T([INF, 1e300, INF, 1e19]), T([0.5, 1.0, 0.0, 1.0])), [INF, 1e300, 0.0, 1e19]),
+    (lambda: torch.binomial(T([NAN, 2.0, -3.0]), T([1.0, NAN, 0.5])), [NAN, NAN, 0.0]),
 ]
 
 
@@ -211,6 +236,86 @@ REFUSED: list[tuple[Callable[[], Any], type[Exception], str]] = [
         RuntimeError,
         r"at least one element, but got input_sizes = \[0, 3\]",
     ),
+    (
+        lambda: torch.lu_unpack(torch.ones(3, 2, 2), torch.ones(6, dtype=torch.int32)),
+        RuntimeError,
+        r"LU_pivots must have the batch of LU_data, found shapes \[6\] and \[3, 2, 2\]",
+    ),
+    (
+        lambda: torch.repeat_interleave(T([1, 2]), 0, None, output_size=3),
+        RuntimeError,
+        "repeat_interleave: Invalid output_size, expected 0 but got 3",
+    ),
+    (
+        lambda: F.multilabel_margin_loss(T([1.0, 2.0, 3.0]), T([0, -2, 1])),
+        RuntimeError,
+        "argument #2 'target' is out of range: found -2 to 1 for 3 classes",
+    ),
+    (
+        lambda: F.multilabel_margin_loss(T([[1.0, 2.0]]), T([[2, -1]])),
+        RuntimeError,
+        "argument #2 'target' is out of range: found -1 to 2 for 2 classes",
+    ),
+    (
+        lambda: F.multi_margin_loss(torch.ones(2, 3), T([0, -1])),
+        RuntimeError,
+        "target out of range: found -1 to 0 for 3 classes",
+    ),
+    (lambda: F.multi_margin_loss(T([1.0, 2.0]), T(2)), RuntimeError, "target out of range: found 2 to 2 for 2 classes"),
+    (
+        lambda: F.group_norm(torch.ones(2, 2), True),
+        TypeError,
+        r"argument 'num_groups' \(position 2\) must be int, not bool",
+    ),
+    (
+        lambda: F.batch_norm(torch.ones(2, 3), T([0.0] * 3), torch.ones(1, 3), training=True),
+        RuntimeError,
+        r"running statistics should have shape \[3\], a number for each channel, found \[1, 3\]",
+    ),
+    (
+        lambda: torch.triangular_solve(torch.ones(2, 3), T([[0.0]])),
+        RuntimeError,
+        "sizes for triangular_solve: each A matrix is 1 by 1 but each b matrix is 2 by 3",
+    ),
+    (
+        lambda: torch.cholesky_solve(torch.zeros(2, 0), T([[0.0]])),
+        RuntimeError,
+        "sizes for cholesky_solve: each A matrix is 1 by 1 but each b matrix is 2 by 0",
+    ),
+    (
+        lambda: torch.linalg.solve_triangular(T([[0.0]]), torch.ones(3, 2), upper=True, left=False),
+        RuntimeError,
+        "sizes for linalg.solve_triangular: each A matrix is 1 by 1 but each b matrix is 3 by 2",
+    ),
+    (
+        lambda: torch.gradient(torch.ones(3, 3), spacing=[T([1.0, 3.0, 4.0]), T([8.0, 6.0])], edge_order=2),
+        RuntimeError,
+        "one place for each element along an axis, but got 2 places for 3 elements along axis 1",
+    ),
+    (
+        lambda: torch.gradient(torch.ones(3, 2), dim=-1, spacing=[T([1.0, 3.0, 4.0])]),
+        RuntimeError,
+        "one place for each element along an axis, but got 3 places for 2 elements along axis -1",
+    ),
+    (
+        lambda: torch.istft(torch.ones(2, 2, 3, 3) + 0j, 4),
+        RuntimeError,
+        "istft: expected a tensor with 2 or 3 dimensions, but got 4",
+    ),
+    (
+        lambda: torch.segment_reduce(torch.ones(2, 3), "sum", offsets=T([2, 0])),
+        RuntimeError,
+        r"Expected segment_length >= 0, found offsets \[2, 0\]",
+    ),
+    (lambda: torch.addcmul(BYTES, BYTES, BYTES, value=-1.5), RuntimeError, "value cannot be converted to type Byte"),
+    (lambda: torch.addcmul(SHORT, SHORT, SHORT, value=300), RuntimeError, "value cannot be converted to type Char"),
+    (lambda: torch.tensor(None), RuntimeError, "Could not infer dtype of NoneType"),
+    (lambda: torch.tensor(None, dtype=torch.float32), TypeError, "must be real number, not NoneType"),
+    (lambda: torch.as_tensor(None, dtype=torch.complex64), TypeError, "must be real number, not NoneType"),
+    (lambda: torch.asarray(None, dtype=torch.bool), TypeError, "'NoneType' object cannot be interpreted as an integer"),
+    (lambda: T([True]).normal_([1], 2.0), TypeError, "argument 'mean' must be float, not list"),
+    (lambda: T([1.0]).exponential_(lambd=None), TypeError, "argument 'lambd' must be float, not NoneType"),
+    (lambda: T([1.0]).bernoulli_("x"), TypeError, "argument 'p' must be float, not str"),
 ]
 
 
@@ -329,3 +434,33 @@ def test_powers_in_double_precision_take_all_digits_of_a_number() -> None:
     x = torch.tensor([0.5], dtype=torch.float32)
     assert torch.float_power(x, 0.1).tolist() == x.float_power(0.1).tolist() == [0.5**0.1]
     assert torch.float_power(0.1, x).tolist() == [0.1**0.5]
+
+
+def test_factors_are_solved_by_one_after_the_other() -> None:
+    # Of condition number 1e3, whose square float32 does not hold.
+    L = T([[1.0, 0.0], [1.0, 1e-3]], dtype=torch.float32)
+    inverse = np.linalg.inv(np.asarray(L, np.float64) @ np.asarray(L, np.float64).T)
+    np.testing.assert_allclose(np.asarray(torch.cholesky_inverse(L)), inverse, rtol=1e-5)
+    np.testing.assert_allclose(np.asarray(torch.cholesky_inverse(L.mT, upper=True)), inverse, rtol=1e-5)
+    b = T([[1.0], [2.0]], dtype=torch.float32)
+    np.testing.assert_allclose(np.asarray(torch.cholesky_solve(b, L)), inverse @ [[1.0], [2.0]], rtol=1e-5)
+
+
+@pytest.mark.parametrize("step", [0.0, 0.25])
+def test_second_derivatives_at_whole_places_are_those_of_the_side_behind(step: float) -> None:
+    images = T([[[[1.0, 7.0, -3.0, 4.0, 9.0]]]])
+
+    def slope(x: Any) -> Any:
+        grid = torch.stack([x, torch.zeros(())])[None, None, None]
+        y = F.grid_sample(images, grid, mode="bicubic", padding_mode="border", align_corners=True)
+        return torch.autograd.grad(y.sum(), x, create_graph=True)[0]
+
+    x = T(step, requires_grad=True)
+    (second,) = torch.autograd.grad(slope(x), x)
+    near = (slope(T(step + 1e-6, requires_grad=True)) - slope(x)) / 1e-6
+    assert second.item() == pytest.approx(near.item(), rel=1e-3)
+
+
+def test_polynomials_of_high_degrees_stay_in_the_range_of_their_dtype_where_their_values_do() -> None:
+    y = torch.special.laguerre_polynomial_l(T(-8.0, dtype=torch.float32), 254)
+    assert y.item() == pytest.approx(1.3476657e36, rel=1e-4)

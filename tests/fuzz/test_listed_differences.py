@@ -9,7 +9,13 @@ import numpy as np
 import pytest
 
 from tests.programs.fuzz.as_torch.calls import Array, Call, Dtype
-from tests.programs.fuzz.as_torch.faults import has_two_faults, is_seen_with_elements, mixed
+from tests.programs.fuzz.as_torch.faults import (
+    has_two_faults,
+    is_seen_with_elements,
+    mixed,
+    repaired,
+    with_finite_numbers,
+)
 from tests.programs.fuzz.as_torch.listed import Entry, read
 
 
@@ -23,6 +29,7 @@ class Found:
     proved: bool = False
     part: str = ""
     filled: bool = False
+    tamed: bool = False
 
 
 def refusal(text: str, *shape: int) -> Any:
@@ -156,3 +163,41 @@ def test_an_entry_about_repeated_integers_covers_calls_that_have_some(places: li
     entry = Entry(("value",), ("put",), "why", repeated=True)
     found: Any = Found(Call("put", "function", (Array(np.asarray(places)),)), "value", "")
     assert entry.covers(found) is covered
+
+
+@pytest.mark.parametrize("tamed", [True, False])
+def test_an_entry_about_infinities_covers_calls_that_agree_with_finite_numbers(tamed: bool) -> None:
+    entry = Entry(("gradient",), ("*",), "why", tamed=True)
+    found: Any = Found(Call("sin", "function", (Array(np.asarray([np.inf])),)), "gradient", "", tamed=tamed)
+    assert entry.covers(found) is tamed
+
+
+@pytest.mark.parametrize(("layout", "covered"), [("stepped", True), ("expanded", True), ("plain", False)])
+def test_an_entry_about_steps_covers_calls_of_views_that_are_not_in_one_piece(layout: str, covered: bool) -> None:
+    entry = Entry(("value",), ("native_group_norm",), "why", stepped=True)
+    found: Any = Found(Call("native_group_norm", "function", (Array(np.zeros(4), layout),)), "value", "")
+    assert entry.covers(found) is covered
+
+
+@pytest.mark.parametrize(("args", "covered"), [((1, 0), True), ((1,), False), ((1, 2), False)])
+def test_an_entry_about_an_option_covers_calls_that_have_it_in_its_place(args: tuple[Any, ...], covered: bool) -> None:
+    entry = Entry(("value",), ("sub",), "why", options=("alpha=*", "1=0"))
+    found: Any = Found(Call("sub", "method", args), "value", "")
+    assert entry.covers(found) is covered
+
+
+def test_finite_numbers_stand_for_infinities_and_nan() -> None:
+    data = np.asarray([1.0, np.nan, -np.inf], "float32")
+    call = Call(
+        "f", "function", (Array(data, gradient=True), np.inf, [Array(np.asarray([2]))]), {"p": complex(0, np.nan)}
+    )
+    other = with_finite_numbers(call)
+    array, number, (integers,) = other.args
+    assert (array.data.tolist(), array.data.dtype.name, array.gradient) == ([1.0, 0.5, 0.515625], "float32", True)
+    assert (number, integers.data.tolist(), other.kwargs) == (1.5, [2], {"p": 1.5})
+
+
+def test_one_argument_of_a_call_with_faults_is_tried_in_a_good_call() -> None:
+    good = Call("f", "function", (Array(np.zeros(2)), 1), {"p": 2})
+    tried = [call for call in repaired(Call("f", "function", ("x", 1), {"p": -1}), [good]) if call.kwargs == {"p": -1}]
+    assert any(isinstance(call.args[0], Array) and call.args[0].data.size == 2 for call in tried)

@@ -191,16 +191,6 @@ def mask(given: Given) -> None:
         raise RuntimeError("masked_scatter: expected self and source to have same dtypes")
 
 
-@look_of("addcdiv", "addcmul")
-def real_factor(given: Given) -> None:
-    value = given.get("value", 1)
-    kinds = [kind_of(given[name]) for name in ("input", "tensor1", "tensor2")]
-    if isinstance(value, complex) and value.imag and "c" not in kinds:
-        raise RuntimeError("value cannot be converted to type double without overflow")
-    if isinstance(value, float) and set(kinds) <= set("bui"):
-        given["value"] = int(value)  # as numbers of integers are
-
-
 @look_of("nansum")
 def sums_of_reals(given: Given) -> None:
     kind = kind_of(given["input"])
@@ -223,10 +213,15 @@ def no_boolean_results(given: Given) -> None:
         raise NotImplementedError("numbers in steps are not implemented for 'Bool'")
 
 
-@look_of("as_tensor", "asarray")
+@look_of("as_tensor", "asarray", "tensor")
 def some_data(given: Given) -> None:
-    if "data" in given and given["data"] is None:
+    if "data" not in given or given["data"] is not None:
+        return
+    if given.get("dtype") is None:
         raise RuntimeError("Could not infer dtype of NoneType")
+    if numpy_dtype(given["dtype"]).kind in "bui":
+        raise TypeError("'NoneType' object cannot be interpreted as an integer")
+    raise TypeError("must be real number, not NoneType")
 
 
 def is_complex(dtype: Any) -> bool:
@@ -398,9 +393,9 @@ def counts_of_repeats(given: Given) -> None:
         raise RuntimeError(f"Repeats must be non-negative, found {counts}")
     if size is None or (given.get("repeats") is None and not x.numel()):
         return
-    _, length = axis_of(given)
-    if given.get("dim") is None:
-        length = x.numel()
+    length = x.numel()
+    if given.get("dim") is not None:
+        _, length = axis_of(given)
     count = int(np.sum(np.broadcast_to(np.asarray(counts), (length,))))
     if count != size:
         raise RuntimeError(f"repeat_interleave: Invalid output_size, expected {count} but got {size}")

@@ -338,3 +338,48 @@ def order_of_complex_numbers(given: Given) -> None:
         raise NotImplementedError(
             f'"scatter_reduce" with {given["reduce"]!r} not implemented for {dtype_name(given["input"])!r}'
         )
+
+
+def expect_classes(words: str, x: Any, target: Any, least: int) -> None:
+    """Raise for a target that is no class of scores, nor anything else from `least` on.
+
+    Raises
+    ------
+    RuntimeError : in PyTorch's words, with what is found behind
+    """
+    if target.is_tracer or not target.numel() or kind_of(target) not in "ui":
+        return
+    classes, numbers = (1, *x.shape)[-1], np.asarray(target.array)
+    if numbers.min() < least or numbers.max() >= classes:
+        raise RuntimeError(f"{words}: found {numbers.min()} to {numbers.max()} for {classes} classes")
+
+
+@look_each_time_of("nn.functional.multilabel_margin_loss")
+def classes_of_margins(given: Given) -> None:
+    x, target = given["input"], given["target"]
+    if target.dtype != np.int64:
+        raise RuntimeError(
+            f"multilabel_margin_loss(): expected argument 'target' to have another dtype, but got {dtype_name(target)}"
+        )
+    sizes = [(y.numel(),) if y.ndim < 2 else tuple(y.shape) for y in (x, target)]
+    if sizes[0] != sizes[1]:
+        raise RuntimeError(f"inconsistent target size: {[*target.shape]} for input of size: {[*x.shape]}")
+    if 0 in x.shape[-1:]:
+        raise RuntimeError(f"Expected non-empty vector or matrix with optional 0-dim batch size, but got: {[*x.shape]}")
+    expect_classes("argument #2 'target' is out of range", x, target, -1)
+
+
+@look_each_time_of("nn.functional.multi_margin_loss")
+def order_of_margins(given: Given) -> None:
+    if given.get("p", 1) not in (1, 2):
+        raise ValueError(f"only p == 1 and p == 2 supported, found {given['p']}")
+    x, target = given["input"], given["target"]
+    if x.ndim == 2 and x.shape[0] == 1 and not target.ndim:
+        x = given["input"] = x[0]
+    weight: Any = given.get("weight")
+    if is_array(weight) and weight.ndim != 1:
+        raise ValueError(f"weight must be one-dimensional, found shape {[*weight.shape]}")
+    samples = x.shape[0] if x.ndim == 2 else 1
+    if target.ndim > 1 or target.numel() != samples:
+        raise RuntimeError(f"multi_margin_loss: Expected target size [{samples}], but got {[*target.shape]}")
+    expect_classes("target out of range", x, target, 0)

@@ -373,6 +373,30 @@ def square_matrices(given: Given) -> None:
         raise RuntimeError(f"linalg: A must be batches of square matrices, but they are {rows} by {columns} matrices")
 
 
+# What the factors and the right-hand sides of triangular equations are called.
+EQUATIONS = {
+    "cholesky_solve": ("input2", "input"),
+    "triangular_solve": ("A", "b"),
+    "linalg.solve_triangular": ("A", "B"),
+}
+
+
+def _look_at_rows(path: str) -> None:
+    @look_each_time_of(path)
+    def rows_of_equations(given: Given) -> None:
+        A, b = (given[name] for name in EQUATIONS[path])
+        place = -2 if given.get("left", True) else -1
+        if b.ndim > 1 and b.shape[place] != A.shape[-1]:
+            sizes = [" by ".join(map(str, x.shape[-2:])) for x in (A, b)]
+            raise RuntimeError(
+                f"Incompatible matrix sizes for {path}: each A matrix is {sizes[0]} but each b matrix is {sizes[1]}"
+            )
+
+
+for _path in EQUATIONS:
+    _look_at_rows(_path)
+
+
 @look_each_time_of("cdist")
 def order_of_distances(given: Given) -> None:
     if not given.get("p", 2.0) >= 0:

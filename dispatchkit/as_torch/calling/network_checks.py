@@ -304,7 +304,7 @@ def axes_of_shares(given: Given) -> None:
         raise np.exceptions.AxisError("Dimension out of range (expected to be in range of [-1, 0], but got 1)")
 
 
-@look_of(*(f"{F}{name}" for name in ("nll_loss", "cross_entropy")))
+@look_of(*(f"{F}{name}" for name in ("nll_loss", "cross_entropy", "linear_cross_entropy")))
 def class_of_one_vector(given: Given) -> None:
     x, target = given["input"], given["target"]
     if is_array(target) and x.ndim == 1 and target.shape == (1,) and kind_of(target) in "ui":
@@ -429,6 +429,8 @@ def elements_of_instances(given: Given) -> None:
 @look_each_time_of(f"{F}group_norm")
 def elements_of_groups(given: Given) -> None:
     x, groups = given["input"], given["num_groups"]
+    if isinstance(groups, bool):
+        raise TypeError("group_norm(): argument 'num_groups' (position 2) must be int, not bool")
     # As PyTorch counts them: samples times channels of a group, and what lies behind.
     if x.ndim > 1 and groups > 0 and x.shape[0] * x.shape[1] // groups * math.prod(x.shape[2:]) == 1:
         raise ValueError(f"Expected more than 1 value per channel when training, got input size {[*x.shape]}")
@@ -479,35 +481,6 @@ def _look_at_lengths(name: str, axes: int) -> None:
 for _axes in (1, 2, 3):
     _look_at_lengths(f"adaptive_avg_pool{_axes}d", _axes)
     _look_at_lengths(f"adaptive_max_pool{_axes}d", _axes)
-
-
-@look_each_time_of(f"{F}multilabel_margin_loss")
-def classes_of_margins(given: Given) -> None:
-    x, target = given["input"], given["target"]
-    if target.dtype != np.int64:
-        raise RuntimeError(
-            f"multilabel_margin_loss(): expected argument 'target' to have another dtype, but got {dtype_name(target)}"
-        )
-    sizes = [(y.numel(),) if y.ndim < 2 else tuple(y.shape) for y in (x, target)]
-    if sizes[0] != sizes[1]:
-        raise RuntimeError(f"inconsistent target size: {[*target.shape]} for input of size: {[*x.shape]}")
-    if 0 in x.shape[-1:]:
-        raise RuntimeError(f"Expected non-empty vector or matrix with optional 0-dim batch size, but got: {[*x.shape]}")
-
-
-@look_each_time_of(f"{F}multi_margin_loss")
-def order_of_margins(given: Given) -> None:
-    if given.get("p", 1) not in (1, 2):
-        raise ValueError(f"only p == 1 and p == 2 supported, found {given['p']}")
-    x, target = given["input"], given["target"]
-    if x.ndim == 2 and x.shape[0] == 1 and not target.ndim:
-        x = given["input"] = x[0]
-    weight: Any = given.get("weight")
-    if is_array(weight) and weight.ndim != 1:
-        raise ValueError(f"weight must be one-dimensional, found shape {[*weight.shape]}")
-    samples = x.shape[0] if x.ndim == 2 else 1
-    if target.ndim > 1 or target.numel() != samples:
-        raise RuntimeError(f"multi_margin_loss: Expected target size [{samples}], but got {[*target.shape]}")
 
 
 @look_each_time_of(f"{F}pad", "constant_pad_nd")

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from dispatchkit.as_torch.calling.checks import Given, dtype_name, kind_of, look_each_time_of, look_of
+from dispatchkit.as_torch.calling.network_checks import expect_number
 from dispatchkit.as_torch.calling.promotion import common_dtype
 from dispatchkit.as_torch.table import is_array
 from dispatchkit.backends.arrays import numpy_dtype
@@ -144,3 +145,15 @@ def _look_at_numbers(path: str, names: tuple[str, ...]) -> None:
 
 for _path, _names in OF_ONE_DTYPE.items():
     _look_at_numbers(_path, _names)
+
+
+@look_of("addcdiv", "addcmul")
+def real_factor(given: Given) -> None:
+    value: Any = given.get("value", 1)
+    dtype = common_dtype([given[name] for name in ("input", "tensor1", "tensor2")])
+    if isinstance(value, complex) and value.imag and dtype.kind != "c":
+        raise RuntimeError("value cannot be converted to type double without overflow")
+    if dtype.kind in "ui" and isinstance(value, (int, float)):
+        expect_number(np.empty((), dtype), value)
+    if dtype.kind in "bui" and isinstance(value, float):
+        given["value"] = int(value)  # as numbers of integers are

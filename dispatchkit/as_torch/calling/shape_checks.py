@@ -20,6 +20,27 @@ from dispatchkit.as_torch.table import is_array
 from dispatchkit.backends.arrays import dtype_name as numpy_name
 
 
+@look_each_time_of("istft")
+def axes_of_frames(given: Given) -> None:
+    if given["input"].ndim > 3:
+        raise RuntimeError(f"istft: expected a tensor with 2 or 3 dimensions, but got {given['input'].ndim}")
+
+
+@look_each_time_of("gradient")
+def places_of_elements(given: Given) -> None:
+    x, spacing, axes = given["input"], given.get("spacing"), given.get("dim")
+    if not isinstance(spacing, tuple):
+        return
+    if axes is None:
+        axes = range(x.ndim)
+    for part, axis in zip(spacing, (axes,) if isinstance(axes, int) else axes, strict=False):
+        if is_array(part) and part.shape[0] != x.shape[axis]:
+            raise RuntimeError(
+                f"torch.gradient expected one place for each element along an axis, but got {part.shape[0]} places for "
+                f"{x.shape[axis]} elements along axis {axis}"
+            )
+
+
 @look_each_time_of("gradient")
 def lengths_of_differences(given: Given) -> None:
     x, axes = given["input"], given.get("dim")

@@ -5,6 +5,8 @@ from __future__ import annotations
 import math
 import warnings
 from collections.abc import Callable
+from inspect import signature
+from numbers import Number
 from types import SimpleNamespace
 from typing import Any
 
@@ -34,8 +36,12 @@ def drawing(
     kinds : of elements that the method takes, as NumPy abbreviates them
     of_nothing : whether others are refused where there are no elements, too
     """
+    names = [*signature(formula).parameters][1:]
 
     def method(self: Any, *args: Any, generator: Any = None, **kwargs: Any) -> Any:
+        for name, value in (*zip(names, args, strict=False), *kwargs.items()):
+            if not isinstance(value, Number) and not is_array(value):
+                raise TypeError(f"argument {name!r} must be float, not {type(value).__name__}")
         is_taken = numpy_dtype(self.dtype).kind in kinds
         if not is_taken and not self.numel() and not of_nothing:
             return self.copy_(self.detach())  # which a leaf that requires a gradient refuses

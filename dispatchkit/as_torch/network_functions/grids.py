@@ -182,10 +182,14 @@ def _linear_share(distance, number):
 
 def _cubic_share(distance, number):
     """Return the share of an element by PyTorch's cubic convolution."""
-    distance = xp.abs(distance - number)
-    near = (1.25 * distance - 2.25) * distance**2 + 1
-    far = ((3.75 - 0.75 * distance) * distance - 6) * distance + 3
-    return xp.where(distance <= 1, near, far)
+    # At a whole place, where second derivatives jump, they are those of the side behind it.
+    if number < 1:
+        distance = distance - number
+    else:
+        distance = number - distance
+    if number in (0, 1):
+        return (1.25 * distance - 2.25) * distance**2 + 1
+    return ((3.75 - 0.75 * distance) * distance - 6) * distance + 3
 
 
 def _place(coordinate, length, align_corners):

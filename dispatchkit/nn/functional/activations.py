@@ -286,7 +286,7 @@ def elu(xp: Any, x: Tensor, /, alpha: float = 1.0) -> Tensor:
     tensor([-0.6321,  2.0000])
     """
     x = real_floats(xp, elu, x)
-    return xp.where(x > 0, x, alpha * xp.expm1(xp.where(x > 0, 0.0, x)))
+    return xp.where(x >= 0, x, alpha * xp.expm1(_negative_part(xp, x)))
 
 
 @elu.def_partial
@@ -350,7 +350,7 @@ def celu(xp: Any, x: Tensor, /, alpha: float = 1.0) -> Tensor:
     if alpha == 0:
         raise ValueError(f"{celu.__name__}: alpha must not be 0")
     x = real_floats(xp, celu, x)
-    return xp.where(x > 0, x, alpha * xp.expm1(xp.where(x > 0, 0.0, x) / alpha))
+    return xp.where(x >= 0, x, alpha * xp.expm1(_negative_part(xp, x) / alpha))
 
 
 @celu.def_partial

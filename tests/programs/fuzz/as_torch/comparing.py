@@ -15,7 +15,7 @@ import dispatchkit as dk
 import dispatchkit.as_torch as spelled
 
 from .calls import Call, are_finite_arguments, arrays_in, built
-from .faults import has_two_faults, is_seen_with_elements
+from .faults import has_two_faults, is_seen_with_elements, with_finite_numbers
 from .transformations import transformed
 
 __all__ = ["SORTS", "Difference", "compare"]
@@ -25,6 +25,8 @@ SORTS = (
     *("crash", "value", "operand", "shape", "dtype", "parts", "refused here", "taken here", "class of error"),
     *("memory", "gradient", "second gradient"),
 )
+# What numbers may differ in, in the order in which they are compared.
+OF_NUMBERS = ("value", "gradient", "second gradient")
 # Drawn, or read before they are filled.
 DRAWN = frozenset(
     {
@@ -79,6 +81,7 @@ class Difference:
     text : what was found
     proved : whether the call has two faults that both libraries refuse, each alone
     filled : whether one library refuses the call, and both do so where arrays without elements have some
+    tamed : whether numbers differ, and these agree where finite ones stand for infinities and NaN
     part : the name of the part of the result that differs, where parts have names
     """
 
@@ -87,6 +90,7 @@ class Difference:
     text: str
     proved: bool = False
     filled: bool = False
+    tamed: bool = False
     part: str = ""
 
 
@@ -203,6 +207,10 @@ def compare(call: Call, good: Iterable[Call] = ()) -> Difference | str:
         return replace(found, proved=has_two_faults(call, good, errors_of))
     if isinstance(found, Difference) and found.sort in ("refused here", "taken here"):
         return replace(found, filled=is_seen_with_elements(call, errors_of))
+    if isinstance(found, Difference) and found.sort in OF_NUMBERS and not are_finite_arguments(call):
+        other = compare_once(with_finite_numbers(call))
+        later = isinstance(other, Difference) and other.sort in OF_NUMBERS[OF_NUMBERS.index(found.sort) + 1 :]
+        return replace(found, tamed=later or other == "agree")
     return found
 
 
@@ -339,9 +347,18 @@ def compared_values(call: Call, sort: str, a: Any, b: Any) -> Difference | None:
         ):
             return Difference(call, sort, "complex infinities")
     text = f"{shown(a)} for {shown(b)}"
-    if a.dtype.kind in "fc" and (np.isnan(b) & ~np.isnan(a)).any():
-        text += " (NaN there alone)"
+    if a.dtype.kind in "fc" and a.shape == b.shape:
+        text += of_numbers_apart(a, b, ~np.isclose(a, b, rtol=rtol, atol=atol * scale, equal_nan=True))
     return Difference(call, sort, text)
+
+
+def of_numbers_apart(a: Any, b: Any, apart: Any) -> str:
+    """Return what is said where all numbers that differ are NaN, or infinite, in PyTorch alone."""
+    if (np.isnan(b) & ~np.isnan(a))[apart].all():
+        return " (NaN there alone)"
+    if (np.isinf(b) & np.isfinite(a))[apart].all():
+        return " (infinite there alone)"
+    return ""
 
 
 def shown(a: Any) -> str:

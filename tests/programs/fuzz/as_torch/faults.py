@@ -1,4 +1,4 @@
-"""What other calls show of a fault: that a call has two, or that both libraries see it where there are elements.
+"""What other calls show of a difference: that a call has two faults, or what it is where arrays have other elements.
 
 Two faults are those of a call that the libraries refuse for different reasons, each of which both refuse alone.
 """
@@ -15,7 +15,7 @@ import numpy as np
 
 from .calls import Array, Call, arrays_in, mapped
 
-__all__ = ["has_two_faults", "is_seen_with_elements", "repaired"]
+__all__ = ["has_two_faults", "is_seen_with_elements", "repaired", "with_finite_numbers"]
 
 # Of which one is right in most places.
 COMMON = (None, 0, 1, -1, 2, 1.0, True, False, (), (0,), (1,), "mean")
@@ -40,6 +40,9 @@ def repaired(call: Call, good: Iterable[Call]) -> Iterator[Call]:
         for part in PARTS:
             yield mixed(call, each, {part})
             yield mixed(call, each, {*PARTS} - {part})
+        for place in (*range(len(call.args)), *call.kwargs):
+            if holds(each, place) and value_at(call, place) is not value_at(each, place):
+                yield with_value(each, place, value_at(call, place))
     for place in (*range(len(call.args)), *call.kwargs):
         old = value_at(call, place)
         values = [value_at(each, place) for each in good if holds(each, place)]
@@ -217,3 +220,22 @@ def is_seen_with_elements(call: Call, errors_of: Any) -> bool:
         if (ours is not None and same_fault(here, ours)) or (theirs is not None and same_fault(there, theirs)):
             return True
     return False
+
+
+def with_finite_numbers(call: Call) -> Call:
+    """Return a call with finite numbers in the place of infinities and NaN."""
+
+    def finite_array(array: Array) -> Array:
+        if array.data.dtype.kind not in "fc":
+            return array
+        data = np.array(array.data)
+        places = ~np.isfinite(data)
+        data[places] = 0.5 + np.arange(np.count_nonzero(places)) / 64  # none of which are alike
+        return Array(data, array.layout, array.gradient)
+
+    def finite_number(number: Any) -> Any:
+        return number if np.isfinite(number) else 1.5
+
+    arguments = mapped((call.args, call.kwargs), Array, finite_array)
+    args, kwargs = mapped(arguments, (float, complex), finite_number)
+    return call.changed(args=args, kwargs=kwargs)

@@ -35,7 +35,10 @@ class Entry:
     not_finite : whether an argument must be infinite or NaN
     proved : whether a call must have two faults that both libraries refuse, each alone
     filled : whether a call must be refused by both libraries where its arrays without elements have some
-    options : patterns of a keyword and its value, such as "dtype=torch.float*", of which a call must have one
+    tamed : whether numbers must agree where finite ones stand for infinities and NaN
+    stepped : whether an array must be a view that is not in one piece
+    options : patterns of an argument, by its name or place, and its value, such as "dtype=torch.float*" or "2=*", of
+        which a call must have one
     parts : names of parts of the result, of which one must be the first that differs
     derivatives : patterns of transformations, such as "grad of *jvp*", of which the call's must be one
     repeated : whether an array of integers must have an element several times
@@ -51,6 +54,8 @@ class Entry:
     not_finite: bool = False
     proved: bool = False
     filled: bool = False
+    tamed: bool = False
+    stepped: bool = False
     options: tuple[str, ...] = ()
     parts: tuple[str, ...] = ()
     derivatives: tuple[str, ...] = ()
@@ -58,32 +63,38 @@ class Entry:
 
     def covers(self, found: Difference) -> bool:
         """Return whether the entry is about a difference."""
-        if (self.proved and not found.proved) or (self.filled and not found.filled):
+        shown = {"proved": found.proved, "filled": found.filled, "tamed": found.tamed}
+        if any(getattr(self, name) and not is_so for name, is_so in shown.items()):
             return False
-        if found.sort not in self.sorts or (self.forms and found.call.form not in self.forms):
+        if found.sort not in self.sorts or (self.parts and found.part not in self.parts):
             return False
-        if self.dtypes and dtypes_of(found.call).isdisjoint(self.dtypes):
+        if not any(fnmatchcase(found.text, pattern) for pattern in self.texts):
             return False
-        if self.not_finite and are_finite_arguments(found.call):
+        return any(fnmatchcase(found.call.path, pattern) for pattern in self.paths) and self.is_about(found.call)
+
+    def is_about(self, call: Call) -> bool:
+        """Return whether a call of one of the functions has the form, the arrays and the options of the entry."""
+        arrays = arrays_in((call.args, call.kwargs))
+        if self.forms and call.form not in self.forms:
             return False
-        if self.empty and not any(0 in array.shape for array in arrays_in((found.call.args, found.call.kwargs))):
+        if self.dtypes and dtypes_of(call).isdisjoint(self.dtypes):
             return False
-        if (self.parts and found.part not in self.parts) or not self.has_option(found.call):
+        if self.not_finite and are_finite_arguments(call):
             return False
-        taken = " of ".join(found.call.transformations[::-1])
+        if self.empty and not any(0 in array.shape for array in arrays):
+            return False
+        if self.stepped and not any(array.layout in ("stepped", "expanded") for array in arrays):
+            return False
+        taken = " of ".join(call.transformations[::-1])
         if self.derivatives and not any(fnmatchcase(taken, pattern) for pattern in self.derivatives):
             return False
-        if self.repeated and not has_repeated_integers(found.call):
-            return False
-        if not any(fnmatchcase(found.call.path, pattern) for pattern in self.paths):
-            return False
-        return any(fnmatchcase(found.text, pattern) for pattern in self.texts)
+        return self.has_option(call) and (not self.repeated or has_repeated_integers(call))
 
     def has_option(self, call: Call) -> bool:
         """Return whether a call has one of the options, or none is asked for."""
         if not self.options:
             return True
-        options = [f"{name}={value!r}" for name, value in call.kwargs.items()]
+        options = [f"{name}={value!r}" for name, value in (*enumerate(call.args), *call.kwargs.items())]
         return any(fnmatchcase(option, pattern) for option in options for pattern in self.options)
 
 
@@ -101,19 +112,14 @@ def _entry(
     texts: Sequence[str] = ("*",),
     forms: Sequence[str] = (),
     dtypes: Sequence[str] = (),
-    empty: bool = False,
-    not_finite: bool = False,
-    proved: bool = False,
-    filled: bool = False,
     options: Sequence[str] = (),
     parts: Sequence[str] = (),
     derivatives: Sequence[str] = (),
-    repeated: bool = False,
+    **conditions: Any,
 ) -> Entry:
     patterns = {"texts": texts, "forms": forms, "dtypes": dtypes, "options": options, "parts": parts}
     several: dict[str, Any] = {name: tuple(each) for name, each in (patterns | {"derivatives": derivatives}).items()}
-    conditions: dict[str, Any] = {"empty": empty, "not_finite": not_finite, "proved": proved, "filled": filled}
-    return Entry(tuple(sorts), tuple(paths), reason, repeated=repeated, **conditions, **several)
+    return Entry(tuple(sorts), tuple(paths), reason, **conditions, **several)
 
 
 def dtypes_of(call: Call) -> set[str]:
