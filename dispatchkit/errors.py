@@ -21,6 +21,7 @@
     │   ├── InplaceError                                  a change that would spoil a gradient
     │   └── TransformError                                what vmap or jvp cannot transform
     │       ├── LostDerivativeError                       ... because a number has no derivative
+    │       ├── MissingRuleError       (NotImplementedError) ... because an operation has no rule for tangents
     │       └── RandomnessError                           ... because of random numbers
     ├── CompileError                       (TypeError)    a step that cannot be compiled
     ├── DataLoaderError                    (RuntimeError) a batch that could not be made
@@ -365,6 +366,10 @@ class LostDerivativeError(TransformError):
             f"{self.called}() on a tensor that {self.transformation} differentiates would lose the derivative; compute "
             f"with the tensor, or use {constant} where a constant is meant"
         )
+
+
+class MissingRuleError(TransformError, NotImplementedError):
+    """Forward mode comes to an operation that has no rule for tangents."""
 
 
 class RandomnessError(TransformError):

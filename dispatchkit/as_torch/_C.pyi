@@ -9,3 +9,9 @@ from typing import Any
 _get_tracing_state: Any
 
 _log_api_usage_once: Any
+
+_current_graph_task_id: Any
+
+_is_fwd_grad_enabled: Any
+
+_set_fwd_grad_enabled: Any

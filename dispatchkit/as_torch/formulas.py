@@ -7,12 +7,13 @@ from __future__ import annotations
 
 import math
 import string
+from itertools import accumulate
 from typing import Any
 
 import numpy as np
 
 from dispatchkit.as_torch.factors import linalg_lu_solve
-from dispatchkit.as_torch.functions import split
+from dispatchkit.as_torch.functions import narrow, split
 from dispatchkit.as_torch.further_functions import lgamma
 from dispatchkit.as_torch.shared import in_dtype_of, index_along, kept, norm_of_vectors, of_parts, several, times
 from dispatchkit.as_torch.table import TRANSLATIONS, Function
@@ -47,6 +48,19 @@ def einsum(*args: Any) -> Any:
         covered = x.ndim - len(term.replace("...", ""))
         terms[place] = term.replace("...", "".join(reversed(free[: max(covered, 0)])))
     return xp.einsum(f"{','.join(terms)}->{output}", *operands)
+
+
+def one_by_one(x: Any, parts: Any, dim: int) -> Any:
+    """Return parts along an axis, each a view by itself, so that programs may change it in place.
+
+    Parameters
+    ----------
+    x : tensor
+    parts : for each the places of its elements along the axis
+    dim : the axis
+    """
+    ends = accumulate(map(len, parts))
+    return tuple([narrow(x, dim, end - len(part), len(part)) for part, end in zip(parts, ends, strict=True)])
 
 
 _FORMULAS: dict[str, Function] = {
@@ -84,7 +98,13 @@ _FORMULAS: dict[str, Function] = {
     "broadcast_tensors": lambda *tensors: xp.broadcast_arrays(*several(tensors)),
     "meshgrid": lambda *tensors, indexing="ij": xp.meshgrid(*several(tensors), indexing=indexing or "ij"),
     "split_with_sizes": lambda input, split_sizes, dim=0: split(input, split_sizes, dim),
-    "unsafe_split": split,
+    "unsafe_split": lambda tensor, split_size_or_sections, dim=0: one_by_one(
+        tensor, split(xp.arange(tensor.shape[dim]), split_size_or_sections), dim
+    ),
+    "unsafe_split_with_sizes": lambda input, split_sizes, dim=0: one_by_one(
+        input, split(xp.arange(input.shape[dim]), split_sizes), dim
+    ),
+    "unsafe_chunk": lambda input, chunks, dim=0: one_by_one(input, xp.chunk(xp.arange(input.shape[dim]), chunks), dim),
     "tensor_split": lambda input, sections, dim=0: tuple(np.array_split(input, sections, dim)),
     # Of matrices.
     "addr": lambda input, vec1, vec2, *, beta=1, alpha=1: kept(input, beta) + times(vec1[:, None] * vec2, alpha),

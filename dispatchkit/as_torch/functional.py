@@ -152,14 +152,24 @@ def hvp(func, inputs, v=None, create_graph=False, strict=False):
     return _given(values, None, create_graph), product if isinstance(inputs, tuple) else product[0]
 
 
+def _refuse_both(name, strict, vectorize):
+    """Raise where PyTorch does not look whether outputs depend on inputs, in whose programs nothing may rest on it."""
+    if strict and vectorize:
+        raise AutogradError(
+            f"torch.autograd.functional.{name}: `strict=True` and `vectorize=True` are not supported together. Please "
+            "either set `strict=False` or `vectorize=False`."
+        )
+
+
 def jacobian(func, inputs, create_graph=False, strict=False, vectorize=False, strategy="reverse-mode"):
     """Return the Jacobian matrix of a function, for each output and input one of shape ``(*output, *input)``.
 
     Parameters
     ----------
     func, inputs, create_graph, strict : as for `vjp`
-    vectorize, strategy : say nothing here: all rows are computed at once
+    vectorize, strategy : say nothing here: all rows are computed at once; `vectorize` does not go with `strict`
     """
+    _refuse_both("jacobian", strict, vectorize)
     xs, output, ys = _recorded("jacobian", func, inputs, create_graph)
     rows = []
     for y in ys:
@@ -180,6 +190,7 @@ def hessian(func, inputs, create_graph=False, strict=False, vectorize=False, out
     inputs, create_graph, strict : as for `vjp`
     vectorize, outer_jacobian_strategy : as for `jacobian`
     """
+    _refuse_both("hessian", strict, vectorize)
     matrix = jacobian(_gradient_of("hessian", func, [], strict), inputs, create_graph, strict)
     if isinstance(inputs, tuple):
         return matrix

@@ -27,7 +27,6 @@ NAMES = {
     "special.psi": "special.digamma",
     "spmm": "mm",
     "unbind": "unstack",
-    "unsafe_chunk": "chunk",
 }
 # Of the same name, but another meaning.
 OTHERS = frozenset({"empty_like", "equal", "index_put", "nn.functional.batch_norm", "nn.functional.dropout"})

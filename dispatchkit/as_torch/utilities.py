@@ -13,9 +13,12 @@ from dispatchkit import autograd, func, nn
 from dispatchkit.as_torch.machine import checkpoints
 from dispatchkit.as_torch.machine.trees import OF_TREES
 from dispatchkit.as_torch.spelling import FUNCTIONS, spelling_calls, spelling_results
+from dispatchkit.declare.namespace import tensor_namespace as xp
+from dispatchkit.graph.node import GradientEdge
 from dispatchkit.graph.storage import RemovableHandle
 from dispatchkit.nn.parameter import tensors_of
 from dispatchkit.nn.utils import grads_of, norm_of_all, scale_to_norm
+from dispatchkit.tensor.gradients import as_list
 
 __all__ = ["OF_PLACES", "deprecated_names"]
 
@@ -43,6 +46,10 @@ def grad(
     Parameters
     ----------
     only_inputs : deprecated; False is ignored, with a warning
+
+    Raises
+    ------
+    RuntimeError : if `materialize_grads` asks for zeros at a gradient edge, whose tensor PyTorch does not know
     """
     if not only_inputs:
         warnings.warn(
@@ -51,9 +58,18 @@ def grad(
             FutureWarning,
             stacklevel=2,
         )
-    return spelling_calls(autograd.grad)(
-        outputs, inputs, grad_outputs, retain_graph, create_graph, allow_unused, is_grads_batched, materialize_grads
-    )
+    options = (grad_outputs, retain_graph, create_graph)
+    targets = as_list(inputs)
+    if not materialize_grads or allow_unused is False or not any(isinstance(x, GradientEdge) for x in targets):
+        return spelling_calls(autograd.grad)(
+            outputs, targets, *options, allow_unused, is_grads_batched, materialize_grads
+        )
+    gradients = spelling_calls(autograd.grad)(outputs, targets, *options, True, is_grads_batched)
+    for x, g in zip(targets, gradients, strict=True):
+        if g is None and isinstance(x, GradientEdge):
+            raise RuntimeError("materialize_grads cannot be used when the given input is a GradientEdge")
+    pairs = zip(targets, gradients, strict=True)
+    return tuple([xp.zeros_like(x).requires_grad_(create_graph) if g is None else g for x, g in pairs])
 
 
 def jvp(function: Call, primals: Any, tangents: Any, *, strict: bool = False, has_aux: bool = False) -> Any:

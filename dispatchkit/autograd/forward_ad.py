@@ -46,6 +46,11 @@ def enter_dual_level() -> int:
     return len(_levels.get()) - 1
 
 
+def in_dual_level() -> bool:
+    """Return whether a level of dual tensors has begun."""
+    return bool(_levels.get())
+
+
 def exit_dual_level(*, level: int | None = None) -> None:
     """End the innermost level: its tensors lose their tangents.
 

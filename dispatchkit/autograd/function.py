@@ -86,6 +86,8 @@ class Function:
 
     __overridable__ = _Recorded()
     generate_vmap_rule: ClassVar[bool] = False
+    # Whether what PyTorch refuses is refused, where it would be right here.
+    _refuses_as_pytorch: ClassVar[bool] = False
     apply = _Apply()
 
     def __init_subclass__(cls, **kwargs: Any) -> None:

@@ -127,6 +127,10 @@ class FunctionCtx:
     dirty_tensors: tuple[Any, ...] = ()
     non_differentiable: tuple[Any, ...] = ()
     materialize_grads = True
+    # Whether that holds for outputs that were marked as not differentiable, too; PyTorch's name.
+    _materialize_non_diff_grads = True
+    # The places of such outputs where it does not.
+    _without_zeros: Collection[int] = ()
     _kept_for_backward: Saved | None = None
     # Places among what is saved, and names of attributes, of tensors that forward has computed on the way.
     _intermediates: Collection[int | str] = ()

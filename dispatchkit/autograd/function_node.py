@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+import warnings
+from collections.abc import Callable, Container, Sequence
 from functools import reduce
-from typing import Any, NoReturn
+from typing import Any, NoReturn, Protocol
 
 import numpy as np
 
@@ -43,6 +44,17 @@ NOT_RETURNED = (
 )
 
 
+VIEW_CHANGED = (
+    "{name}: If your Function modifies inplace an input that is a view of another Tensor, your Function cannot return "
+    "more than one Tensor. This is not supported by the current autograd engine. You should either make sure the input "
+    "is not a view (using .clone() for example) or make your Function only return one Tensor (potentially splitting it "
+    "into two Functions: one doing the inplace that returns a single Tensor and a second one that does the other "
+    "operations)."
+)
+NOT_AN_INPUT = (
+    "{name}: Only input Tensors should be given to ctx.mark_dirty(). If a Tensor is not an input, there is no need to "
+    "pass it to mark_dirty()."
+)
 Input = tuple[type | None, tuple[Path, ...]]
 
 
@@ -80,6 +92,8 @@ class FunctionNode(CallNode):
         return self.context.saved_tensors
 
     def __getattr__(self, name: str) -> Any:
+        if name == "_raw_saved_tensors" and self.saved_attribute is not None:
+            return self.saved_attribute(name)
         if name.startswith("__") or name in SLOTS or self.saved is None:
             raise AttributeError(f"{self.name} has no attribute '{name}'")
         return getattr(self.saved[0], name)
@@ -105,8 +119,20 @@ def input_of(value: Any) -> Input:
     return None, ()
 
 
+class FunctionOperation(Differentiable, Protocol):
+    """What a call of a `Function` asks of its record."""
+
+    @property
+    def node_class(self) -> type[FunctionNode]:
+        """The class of its nodes."""
+
+    @property
+    def refuses(self) -> bool:
+        """Whether what PyTorch refuses is refused, where it would be right here."""
+
+
 def record_call(
-    operation: Differentiable, ctx: FunctionCtx, args: Sequence[Any], parts: Sequence[Sequence[Any]], r: Any
+    operation: FunctionOperation, ctx: FunctionCtx, args: Sequence[Any], parts: Sequence[Sequence[Any]], r: Any
 ) -> Any:
     """Return what a `Function` gave, its tensors with their vertices, or outside the graph.
 
@@ -120,22 +146,18 @@ def record_call(
     """
     inputs = {id(tensor) for tensors in parts for tensor in tensors}
     tensors = [tensor for output in members_of(r) for tensor in tensors_in(output)]
-    dirty: set[int] = set()
-    if ctx.dirty_tensors:
-        for part in (part for tensor in ctx.dirty_tensors for part in tensors_in(tensor)):
-            dirty.add(id(part))
-            touch(part)
-        if not dirty <= set(map(id, tensors)):
-            raise AutogradError(NOT_RETURNED.format(name=ctx._function_name))
+    dirty = _changed_inputs(operation, ctx, inputs, tensors) if ctx.dirty_tensors else set()
     vertices: Sequence[Vertex | None] = [None] * len(tensors)
     if ctx._is_recorded:
         apart = {id(part) for tensor in ctx.non_differentiable for part in tensors_in(tensor)}
         flows = [is_inexact(tensor.array.dtype) and id(tensor) not in apart for tensor in tensors]
         if True in flows:
             edges = [vertex_of(tensor) for tensors in parts for tensor in tensors]
-            node = make_node(FunctionNode, operation, edges, (ctx,), (), None)
+            node = make_node(operation.node_class, operation, edges, (ctx,), (), None)
             node.inputs = tuple(map(input_of, args))
             vertices = _describe(node, r, tensors, flows)
+            if not ctx._materialize_non_diff_grads:
+                ctx._without_zeros = frozenset(place for place, follows in enumerate(flows) if not follows)
             new = {id(t): place for place, t in enumerate(tensors) if id(t) not in inputs or id(t) in dirty}
             if ctx.to_save:
                 ctx._kept_for_backward = Saved(node, ctx.to_save, new)
@@ -152,6 +174,32 @@ def record_call(
         return done[id(r)]
     placed = iter([done[id(tensor)] for tensor in tensors])
     return with_members_of(r, [with_tensors(member, placed) for member in members_of(r)])
+
+
+def _changed_inputs(
+    operation: FunctionOperation, ctx: FunctionCtx, inputs: Container[int], tensors: Sequence[Any]
+) -> set[int]:
+    """Return the ids of the tensors that `forward` has changed in place, whose changes are counted.
+
+    Parameters
+    ----------
+    operation, ctx : as for `record_call`
+    inputs : the ids of the tensors in the arguments
+    tensors : in the outputs
+    """
+    dirty: set[int] = set()
+    for part in (part for tensor in ctx.dirty_tensors for part in tensors_in(tensor)):
+        dirty.add(id(part))
+        touch(part)
+        if id(part) not in inputs:
+            warnings.warn(NOT_AN_INPUT.format(name=ctx._function_name), UserWarning, stacklevel=5)
+    if not dirty <= set(map(id, tensors)):
+        raise AutogradError(NOT_RETURNED.format(name=ctx._function_name))
+    if operation.refuses and ctx._is_recorded and len(tensors) > 1:
+        changed = [tensor for tensor in tensors if id(tensor) in dirty]
+        if any(tensor._memory is not None and tensor._memory.root is not tensor for tensor in changed):
+            raise AutogradError(VIEW_CHANGED.format(name=ctx._function_name))
+    return dirty
 
 
 def _describe(node: FunctionNode, r: Any, tensors: Sequence[Any], flows: Sequence[bool]) -> Sequence[Vertex | None]:
@@ -213,7 +261,7 @@ def pull_cotangents(backward: Callable[..., Any], node: FunctionNode, g: Any, *,
     AutogradError : if what `backward` returns does not fit the inputs
     """
     ctx = node.context
-    cotangents = _cotangents(node, g, ctx.materialize_grads, live)
+    cotangents = _cotangents(node, g, ctx, live)
     if live and ctx._intermediates and is_grad_enabled():
         with refused(ctx, lambda tensor: _refusal_at(node, g, tensor.array, ON_THE_WAY)):
             returned = backward(ctx, *cotangents)
@@ -250,7 +298,7 @@ def pull_cotangents(backward: Callable[..., Any], node: FunctionNode, g: Any, *,
     return result
 
 
-def _cotangents(node: FunctionNode, g: Any, materialize: bool, live: bool) -> list[Any]:
+def _cotangents(node: FunctionNode, g: Any, ctx: FunctionCtx, live: bool) -> list[Any]:
     """Return the argument of `backward` for each output."""
     if node.results is None:
         return [g if live else wrap_array(Tensor, g)]
@@ -260,8 +308,8 @@ def _cotangents(node: FunctionNode, g: Any, materialize: bool, live: bool) -> li
     if not live:
         xp = namespace_of(arrived)
     flat: list[Any] = []
-    for part, (shape, dtype) in zip(g, node.outputs, strict=True):
-        if part is None and materialize:
+    for place, (part, (shape, dtype)) in enumerate(zip(g, node.outputs, strict=True)):
+        if part is None and ctx.materialize_grads and place not in ctx._without_zeros:
             part = xp.zeros(shape, dtype=dtype, device=getattr(arrived, "device", None))
         flat.append(part if part is None or live else wrap_array(Tensor, part))
     rest = iter(flat)

@@ -21,9 +21,9 @@ from dispatchkit.autograd.function_context import (
 )
 from dispatchkit.autograd.function_intermediates import Dependents, kept_besides
 from dispatchkit.autograd.function_node import FunctionNode, pull_cotangents, record_call, stretches_to
+from dispatchkit.autograd.function_tangents import COMBINED, push_tangents
 from dispatchkit.backends.arrays import foreign, in_own_graph, project
 from dispatchkit.declare.namespace import tensor_namespace
-from dispatchkit.declare.variables import is_floating
 from dispatchkit.errors import AutogradError
 from dispatchkit.graph.recording import is_grad_enabled, no_grad
 from dispatchkit.graph.storage import Storage
@@ -37,94 +37,9 @@ from dispatchkit.protocol.overridable import Overridable
 from dispatchkit.protocol.parameters import Key, Parameters
 from dispatchkit.signatures import read_signature
 from dispatchkit.tensor import Tensor
-from dispatchkit.transforms import Batched, Dual, Tracer
+from dispatchkit.transforms import Batched, Dual
 from dispatchkit.transforms.batched import randomness_at
-from dispatchkit.transforms.dual import tangent_at, value_at
 from dispatchkit.transforms.tracer import reopen_level, top_level
-
-COMBINED = (
-    "{name}: In order to use an autograd.Function {where}, it must override the setup_context staticmethod; there is a "
-    "forward that takes the context"
-)
-
-
-def push_tangents(record: FunctionRecord, top: Dual, args: tuple[Any, ...]) -> Any:
-    """Return outputs with their tangents, by the `jvp` of a `Function`.
-
-    Raises
-    ------
-    NotImplementedError : if it has none
-    AutogradError : if the tangents do not fit the outputs
-    """
-    level = top.level
-    jvp = record.method("jvp")
-    values = tuple([map_tensors(arg, lambda x: value_at(x, level)) for arg in args])
-    if not record.separate and any(isinstance(x, Tracer) for x in values):
-        raise AutogradError(COMBINED.format(name=record.name, where="in several transformations at once"))
-    output, ctx = record.with_context(values)
-    pushed_tangents = jvp(ctx, *[_tangent_of(arg, level, ctx.materialize_grads) for arg in args])
-    outputs = members_of(output)
-    if isinstance(pushed_tangents, (tuple, list)):
-        tangents = list(pushed_tangents)
-    else:
-        tangents = [pushed_tangents]
-    if len(tangents) != len(outputs):
-        raise AutogradError(
-            f"{record.name}.jvp returned an incorrect number of tangents (expected {len(outputs)}, got {len(tangents)})"
-        )
-    for index, (y, t) in enumerate(zip(outputs, tangents, strict=True)):
-        if t is not None and any(y is x for x in ctx.non_differentiable):
-            raise AutogradError(
-                f"{record.name}.jvp returned a tangent at index {index}, where the output was marked "
-                "non-differentiable; return None there"
-            )
-    changed = _changed_duals(args, ctx.dirty_tensors, level)
-    duals = []
-    for index, (y, t) in enumerate(zip(outputs, tangents, strict=True)):
-        dual = _dual(record, index, y, t, level)
-        if id(y) in changed:
-            changed[id(y)].tangent = tangent_at(dual, level)
-            dual = changed[id(y)]
-        duals.append(dual)
-    return with_members_of(output, duals)
-
-
-def _changed_duals(args: tuple[Any, ...], dirty: Sequence[Any], level: int) -> dict[int, Dual]:
-    """Return the inputs of a level that were changed in place, by the id of their values."""
-    ids = {id(part) for value in dirty for part in tensors_in(value)}
-    duals = [x for arg in args for x in tensors_in(arg) if isinstance(x, Dual) and x.level == level]
-    return {id(x.value): x for x in duals if id(x.value) in ids}
-
-
-def _tangent_of(arg: Any, level: int, materialize: bool) -> Any:
-    """Return the tangent of an argument, of an array type one that holds tangents; None where it has none."""
-
-    def tangent(x: Any) -> Any:
-        t = tangent_at(x, level)
-        if t is None and materialize and is_floating(x):
-            return tensor_namespace.zeros_like(value_at(x, level))
-        return t
-
-    tangents = list(map(tangent, tensors_in(arg)))
-    if all(t is None for t in tangents):
-        return None
-    return with_tensors(arg, tangents)
-
-
-def _dual(record: FunctionRecord, index: int, y: Any, t: Any, level: int) -> Any:
-    """Return an output with its tangent."""
-    if t is None or not isinstance(y, Tensor):
-        return y
-    if not isinstance(t, Tensor) or t.shape != y.shape:
-        if isinstance(t, Tensor):
-            description = f"a tensor of shape {t.shape}"
-        else:
-            description = f"a {type(t).__name__}"
-        raise AutogradError(
-            f"{record.name}.jvp returned an invalid tangent at index {index}: the output has shape {tuple(y.shape)}, "
-            f"found {description}"
-        )
-    return Dual(y, t, level)
 
 
 @dataclass
@@ -349,6 +264,7 @@ class FunctionRecord(Overridable):
     Attributes
     ----------
     node_name : as printed in ``grad_fn``
+    refuses : whether what PyTorch refuses is refused, where it would be right here
     separate : whether `setup_context` fills the context, and `forward` takes none
     is_observed : whether the next call looks which tensors `forward` computes on the way and keeps
     kept : by place among what is saved, or by attribute, whether `forward` computes from its inputs what it keeps there
@@ -364,6 +280,7 @@ class FunctionRecord(Overridable):
         self.kept: dict[int | str, bool] = {}
         self.base: Any = base
         self.node_name = f"{cls.__name__}Backward"
+        self.refuses: bool = getattr(cls, "_refuses_as_pytorch", False)
         self.separate = self.defines("setup_context")
         signature = self._signature()
         parameters = Parameters(signature, whole=tensor_protocol.types.participates)
@@ -562,6 +479,11 @@ class FunctionRecord(Overridable):
         if isinstance(top, Dual):
             return push_tangents(self, top, inputs)
         return in_batches(self, top, inputs)
+
+    @functools.cached_property
+    def node_class(self) -> type[FunctionNode]:
+        """The class of its nodes, of their name."""
+        return type(self.node_name, (FunctionNode,), {"__slots__": (), "__module__": self.cls.__module__})
 
     @functools.cached_property
     def vmapped(self) -> Any:

@@ -7,16 +7,19 @@ direction of the output: all of them, or one drawn at random.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import nullcontext
 from dataclasses import dataclass
-from typing import Any, TypeAlias
+from typing import Any, NoReturn, TypeAlias
 
 import numpy as np
 
 from dispatchkit.autograd.functional import grad
-from dispatchkit.backends.arrays import as_numpy, is_inexact, namespace_of
+from dispatchkit.backends.arrays import as_numpy, dtype_name, is_inexact, namespace_of
+from dispatchkit.declare.random_state import drawing_by
 from dispatchkit.declare.wrapping import make_leaf
-from dispatchkit.errors import GradcheckError
+from dispatchkit.errors import GradcheckError, RandomnessError
 from dispatchkit.progress import ProgressBar
+from dispatchkit.protocol.overridable import Overridable
 from dispatchkit.tensor import Tensor
 from dispatchkit.tensor.gradients import as_list
 from dispatchkit.tensor.tensor import twin
@@ -86,6 +89,10 @@ class Directions:
         return text
 
 
+# How the error begins of a function whose outputs differ in form next to each other.
+DEPENDS = "The {what}s of the outputs depend on the values"
+
+
 class Point:
     """A function and its arguments, some of which are checked.
 
@@ -131,16 +138,17 @@ class Point:
 
         Raises
         ------
-        GradcheckError : if they differ in number or shape from those at the point
+        GradcheckError : if they differ in number, shape or dtype from those at the point
         """
         x = self.arguments[position]
         outputs = self.at({position: _leaf(x, values_of(x) + step)})
-        shapes, moved = _shapes_of(self.outputs), _shapes_of(outputs)
-        if shapes != moved:
-            raise GradcheckError(
-                f"The shapes of the outputs depend on the values of input {position}: {list(shapes.values())} at the "
-                f"point, {list(moved.values())} next to it; such a function has no derivative"
-            )
+        for what, describe in (("shape", _shapes_of), ("dtype", _dtypes_of)):
+            here, moved = describe(self.outputs), describe(outputs)
+            if here != moved:
+                raise GradcheckError(
+                    f"{DEPENDS.format(what=what)} of input {position}: {list(here.values())} at the point, "
+                    f"{list(moved.values())} next to it; such a function has no derivative"
+                )
         return outputs
 
 
@@ -156,6 +164,10 @@ def array_like(x: Any, values: Any) -> Any:
 
 def _shapes_of(outputs: Mapping[int, Any]) -> dict[int, tuple[int, ...]]:
     return {number: tuple(y.shape) for number, y in outputs.items()}
+
+
+def _dtypes_of(outputs: Mapping[int, Any]) -> dict[int, str]:
+    return {number: dtype_name(y.array.dtype) for number, y in outputs.items()}
 
 
 def _leaf(like: Any, values: Any) -> Any:
@@ -225,7 +237,8 @@ class Jacobians:
             if batched:
                 t = Batched(t, batch)
             values = {position: x.detach().clone() for position, x in point.leaves.items()}
-            ys = point.at({**values, i: Dual(values[i], t, level)})
+            with drawing_by(_refuse_drawing) if batched else nullcontext():
+                ys = point.at({**values, i: Dual(values[i], t, level)})
             count = 1
             if batched:
                 count = len(tangent)
@@ -290,6 +303,14 @@ class Jacobians:
                 dtype = np.result_type(float, *rows[target])
                 matrices[source, target] = np.array(rows[target], dtype=dtype).reshape(len(steps), seen.count)
         return matrices
+
+
+def _refuse_drawing(operation: Overridable, *call: Any) -> NoReturn:
+    """Raise, as `vmap` does: elements of a batch that draw numbers of their own cannot be compared."""
+    raise RandomnessError(
+        f"gradcheck: {operation.qualified_name} draws random numbers, which cannot be compared in a batch, as under "
+        f"vmap; draw them outside of the function, or leave out check_batched_forward_grad"
+    )
 
 
 def _members(value: Any, count: int, like: Any) -> list[Any]:

@@ -19,7 +19,7 @@ from dispatchkit.declare.following import following, forget
 from dispatchkit.declare.namespace import tensor_namespace
 from dispatchkit.declare.rules import ArgumentRule, Rule, Rules
 from dispatchkit.declare.wrapping import spec_of, wrap_array
-from dispatchkit.errors import AutogradError, TransformError
+from dispatchkit.errors import AutogradError, MissingRuleError
 from dispatchkit.graph.node import CallNode, Node, Output
 from dispatchkit.graph.storage import Storage
 from dispatchkit.protocol.overridable import Dispatcher
@@ -574,7 +574,7 @@ class Derivative:
                 return t * factor
             return t * factor
         if name not in rules.transposes:
-            raise TransformError(
+            raise MissingRuleError(
                 f"jvp: {self.qualified_name} has no rule for tangents of '{name}'; declare one with def_jvp"
             )
         if p.form is not Form.ONE:

@@ -90,8 +90,11 @@ def check_may_change(name: str, x: Storage) -> None:
         return
     if x._node is not None and x._node.is_leaf:
         raise AutogradError(LEAF.format(name=name))
-    if x._memory is not None and x._memory.outside:
-        raise AutogradError(OUTSIDE.format(name=name))
+    if x._memory is not None:
+        if x._node is not None:
+            x._refuse_change(name)
+        if x._memory.outside:
+            raise AutogradError(OUTSIDE.format(name=name))
 
 
 def check_writeable(name: str, x: Storage) -> None:

@@ -523,6 +523,15 @@ class Anomaly(Observer):
                 lines = lines or stack()
                 node.operation = TracedOperation(node.operation, lines, _running.get())
 
+    def tell(self, name: str, forward: str, causes: Sequence[tuple[str, str]]) -> None:
+        """Do nothing before the failure of an operation is raised; a subclass may tell of it.
+
+        Parameters
+        ----------
+        name : of the operation
+        forward, causes : as of `AnomalyError`
+        """
+
     def on_backward(self, vertices: Iterable[Vertex]) -> None:
         """Check what the nodes of a backward pass give, including those recorded outside of `detect_anomaly`."""
         for vertex in vertices:
@@ -568,13 +577,19 @@ class TracedOperation(NodeWrapper):
             raise
         except Exception as error:
             what = f"Function '{self.node_name}' raised {type(error).__name__}: {error}"
-            raise AnomalyError(what, *self.history()) from error
+            raise self.failure(anomaly, what) from error
         if anomaly.check_nan:
             for index, cotangent in enumerate(cotangents):
                 if cotangent is not None and _has_nan(cotangent):
                     what = f"Function '{self.node_name}' returned nan values in its {index}th output."
-                    raise AnomalyError(what, *self.history())
+                    raise self.failure(anomaly, what)
         return cotangents
+
+    def failure(self, anomaly: Anomaly, what: str) -> AnomalyError:
+        """Return the error of what happened, of which the observer is told first."""
+        history = self.history()
+        anomaly.tell(self.node_name, *history)
+        return AnomalyError(what, *history)
 
     def history(self) -> tuple[str, list[tuple[str, str]]]:
         """Return the lines that recorded the node, and name and lines of each node whose backward led there."""

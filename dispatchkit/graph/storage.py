@@ -346,6 +346,9 @@ class Storage(ArrayHolder):
     _memory: Memory | None
     _grad: Any
 
+    def _refuse_change(self, name: str) -> None:
+        """Raise where a class refuses the change in place of a name, which would be recorded: this one refuses none."""
+
     def _innermost(self) -> Storage:
         """Return the tensor that holds the array: this one, or what is inside a tracer."""
         return self

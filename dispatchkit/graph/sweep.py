@@ -171,6 +171,11 @@ class _Running(threading.local):
 _running = _Running()
 
 
+def running_passes() -> Sequence[object]:
+    """Return what stands for each of the passes that run in this thread, the innermost last."""
+    return _running.passes
+
+
 def call_at_the_end(callback: Callable[[], object]) -> None:
     """Have a function called at the end of the pass that runs now, the inner one where passes are in one another.
 
@@ -498,7 +503,8 @@ def _deliver(
             if create_graph:
                 extras.grad = g.clone()
             else:
-                extras.grad = wrap(own_memory(g, *ownership))
+                g = own_memory(g, *ownership)
+                extras.grad = wrap(g)
         elif create_graph or not _add_in_place(before, g):
             _add_anew(extras, g, wrap, create_graph)
     finally:

@@ -9,6 +9,7 @@ from dispatchkit.backends.arrays import is_inexact
 from dispatchkit.declare.namespace import tensor_namespace
 from dispatchkit.declare.operation import DeclaredOperation
 from dispatchkit.errors import LostDerivativeError, TransformError
+from dispatchkit.protocol.blocks import ContextState, Innermost, innermost_state
 from dispatchkit.protocol.instance import tensor_protocol
 from dispatchkit.protocol.kinds import kinds
 from dispatchkit.protocol.overridable import Overridable
@@ -18,6 +19,8 @@ from dispatchkit.tensor.gradients import like_tensor
 from dispatchkit.transforms.tracer import Tracer, as_tensor
 from dispatchkit.tree import with_members
 
+# Whether calls give tangents of their results.
+tangents_flow: ContextState[Innermost[bool]] = innermost_state("flow of tangents", True)
 # Of these kinds are operations that make targets to assign to.
 MAKING = (kinds.creation, kinds.random, kinds.conversion, kinds.manipulation, kinds.indexing)
 
@@ -104,7 +107,7 @@ class Dual(Tracer):
     def _compute(self, operation: Overridable, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         """Return the result of a call, which is a plain one where no tangent flows to it."""
         level = self.level
-        if getattr(level, "without_tangents", False):
+        if getattr(level, "without_tangents", False) or not tangents_flow.get().value:
             values, keywords = operation.parameters.replace(args, kwargs, lambda _, x: value_at(x, level))
             return operation.function(*values, **keywords)
         special = SPECIAL.get(operation.qualified_name)

@@ -331,3 +331,28 @@ def test_words_are_those_of_pytorch() -> None:
     ours = message(wrong, (leaf(1.0), leaf(2.0)))
     assert ours[0] == str(theirs.value).splitlines()[0]
     assert [line.partition(":")[0] for line in ours[1:3]] == ["numerical", "analytical"]
+
+
+def test_random_numbers_are_refused_in_batches_of_tangents() -> None:
+    class Noisy(dk.autograd.Function):
+        @staticmethod
+        def forward(ctx: Any, x: Any) -> Any:
+            return x * 2
+
+        @staticmethod
+        def vjp(ctx: Any, g: Any) -> Any:
+            return g * 2
+
+        @staticmethod
+        def jvp(ctx: Any, t: Any) -> Any:
+            dk.random.normal(shape=(2,))
+            return t * 2
+
+    x = dk.tensor([1.0, 2.0], requires_grad=True)
+    assert gradcheck(Noisy.apply, (x,), check_forward_ad=True)
+    with pytest.raises(dk.errors.RandomnessError) as caught:
+        gradcheck(Noisy.apply, (x,), check_forward_ad=True, check_batched_forward_grad=True)
+    assert str(caught.value) == (
+        "gradcheck: dispatchkit.random.normal draws random numbers, which cannot be compared in a batch, as under "
+        "vmap; draw them outside of the function, or leave out check_batched_forward_grad"
+    )

@@ -147,6 +147,7 @@ CALLS: dict[str, Calls] = {
     **dict.fromkeys(("mvlgamma", "special.multigammaln"), GAMMAS),
     "special.spherical_bessel_j0": ELEMENTS[:1],
     "unsafe_split": [lambda f, x: f(x, 2), lambda f, x: f(x, 1, dim=1)],
+    "unsafe_split_with_sizes": [lambda f, x: f(x, (1, 2), dim=1)],
     "addbmm": [lambda f, x: f(x, x[None], SQUARE[None]), lambda f, x: f(x[0], x[None], x[None], beta=2, alpha=0.5)],
     "addr": [lambda f, x: f(x, x[0], x[1]), lambda f, x: f(x[0], x[0], SQUARE[1], beta=2, alpha=0.5)],
     "block_diag": [lambda f, x: f(x, SQUARE[:1]), lambda f, x: f(x[0], x[1:])],

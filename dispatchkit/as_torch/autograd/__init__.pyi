@@ -16,10 +16,7 @@ from dispatchkit.as_torch.autograd import grad_mode as grad_mode
 from dispatchkit.as_torch.autograd import graph as graph
 from dispatchkit.as_torch.autograd import variable as variable
 from dispatchkit.autograd import backward as backward
-from dispatchkit.autograd import detect_anomaly as detect_anomaly
-from dispatchkit.autograd import gradcheck as gradcheck
 from dispatchkit.autograd import gradgradcheck as gradgradcheck
-from dispatchkit.autograd import set_detect_anomaly as set_detect_anomaly
 from typing import Any
 import dispatchkit.autograd
 
@@ -29,8 +26,16 @@ SavedTensor: Any
 
 Variable: Any
 
+detect_anomaly: Any
+
 grad: Any
+
+gradcheck: Any
 
 is_multithreading_enabled: Any
 
+set_detect_anomaly: Any
+
 set_multithreading_enabled: Any
+
+torch: Any

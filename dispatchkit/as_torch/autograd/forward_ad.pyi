@@ -17,3 +17,7 @@ exit_dual_level: Any
 make_dual: Any
 
 unpack_dual: Any
+
+_is_fwd_grad_enabled: Any
+
+_set_fwd_grad_enabled: Any

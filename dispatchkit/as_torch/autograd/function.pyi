@@ -7,6 +7,8 @@ Written by ``nox -s generated`` from the table; do not edit.
 from dispatchkit.autograd import FunctionCtx as FunctionCtx
 from typing import Any
 
+BackwardCFunction: Any
+
 Function: Any
 
 InplaceFunction: Any

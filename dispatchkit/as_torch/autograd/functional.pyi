@@ -17,3 +17,5 @@ jvp: Any
 vhp: Any
 
 vjp: Any
+
+_construct_standard_basis_for: Any

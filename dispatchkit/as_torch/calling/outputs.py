@@ -11,6 +11,7 @@ from dispatchkit.backends.arrays import numpy_dtype
 from dispatchkit.declare.namespace import tensor_namespace as xp
 from dispatchkit.graph.recording import is_grad_enabled, no_grad
 from dispatchkit.graph.storage import Storage
+from dispatchkit.transforms import Dual
 from dispatchkit.tree import leaves, sequence_items
 
 __all__ = ["written_into"]
@@ -82,12 +83,17 @@ def check_no_gradient(name: str, outs: Any, args: tuple[Any, ...], kwargs: dict[
     Raises
     ------
     RuntimeError : in PyTorch's words
+    NotImplementedError : likewise, if one has a tangent
     """
-    if not is_grad_enabled():
-        return
+    records = is_grad_enabled()
     for each in (*outs, *args, *kwargs.values()):
         for leaf in leaves(sequence_items, each):
-            if isinstance(leaf, Storage) and getattr(leaf, "requires_grad", False):
+            if isinstance(leaf, Dual) and leaf.tangent is not None:
+                raise NotImplementedError(
+                    f"{name}(): Trying to use forward AD with {name} that does not support it because it is an out= "
+                    f"function"
+                )
+            if records and isinstance(leaf, Storage) and getattr(leaf, "requires_grad", False):
                 raise RuntimeError(
                     f"{name}(): functions with out=... arguments don't support automatic differentiation, but one of "
                     f"the arguments requires grad."

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable
+from types import SimpleNamespace
 from typing import Any
 
 from dispatchkit.as_torch.network_functions.grids import renormalize
@@ -12,7 +13,7 @@ from dispatchkit.as_torch.spelling import FUNCTIONS, HOME, Tensor, spell
 from dispatchkit.declare.namespace import tensor_namespace as xp
 from dispatchkit.nn import functional
 
-__all__ = ["OF_NETWORKS", "OF_THE_TOP"]
+__all__ = ["OF_NETWORKS", "OF_THE_TOP", "OF_UNIQUE"]
 
 Call = Callable[..., Any]
 NETWORKS = "nn.functional"
@@ -340,6 +341,42 @@ def _with_places(name: str) -> Call:
     function.__module__ = f"{HOME}.{NETWORKS}"
     function.__doc__ = f"Call `{name}` with ``return_indices=True``."
     return function
+
+
+def _with_all(input: Any, return_inverse: bool, return_counts: bool, dim: int | None) -> tuple[Any, Any, Any]:
+    """Return what `torch.unique` gives, with tensors without elements for what is not asked for."""
+    given = FUNCTIONS["unique"](input, True, return_inverse, return_counts, dim)
+    values, *further = given if isinstance(given, tuple) else (given,)
+    rest = iter(further)
+    nothing = spell(xp.empty((0,), dtype=xp.int64))
+    return (values, *(next(rest) if wanted else nothing for wanted in (return_inverse, return_counts)))
+
+
+def unique_of_elements(input: Any, sorted: bool = True, return_inverse: bool = False) -> tuple[Any, Any]:
+    """Return the elements that differ, and where each element is among them: see `torch.unique`."""
+    return _with_all(input, return_inverse, False, None)[:2]
+
+
+def unique_with_counts(
+    input: Any, sorted: bool = True, return_inverse: bool = False, return_counts: bool = False
+) -> tuple[Any, Any, Any]:
+    """Return the elements that differ, where each element is among them, and their numbers: see `torch.unique`."""
+    return _with_all(input, return_inverse, return_counts, None)
+
+
+def unique_dim(
+    input: Any, dim: int, sorted: bool = True, return_inverse: bool = False, return_counts: bool = False
+) -> tuple[Any, Any, Any]:
+    """Return the parts along an axis that differ, likewise: see `torch.unique`."""
+    return _with_all(input, return_inverse, return_counts, dim)
+
+
+# Which are not public in PyTorch.
+OF_UNIQUE = {
+    "_unique": unique_of_elements,
+    "_unique2": unique_with_counts,
+    "_VF": SimpleNamespace(unique_dim=unique_dim),
+}
 
 
 POOLS = (

@@ -14,7 +14,7 @@ from dispatchkit.as_torch.attributes import dtypes
 from dispatchkit.as_torch.attributes.shapes import Shape
 from dispatchkit.as_torch.distributions import tools
 from dispatchkit.as_torch.entering.at_the_top import changing_functions, functions_at_the_top, method_functions
-from dispatchkit.as_torch.entering.builtin_functions import OF_NETWORKS, OF_THE_TOP
+from dispatchkit.as_torch.entering.builtin_functions import OF_NETWORKS, OF_THE_TOP, OF_UNIQUE
 from dispatchkit.as_torch.entering.entered import extend_module, of_module
 from dispatchkit.as_torch.entering.homes import enter_homes
 from dispatchkit.as_torch.files import serialization
@@ -25,12 +25,23 @@ from dispatchkit.as_torch.layers.adaptive import AdaptiveLogSoftmaxWithLoss
 from dispatchkit.as_torch.layers.constructors import constructed_as_in_pytorch
 from dispatchkit.as_torch.layers.hooked import OF_ALL_MODULES, give_hooks
 from dispatchkit.as_torch.layers.weighted import Bilinear, DataParallel, EmbeddingBag, Softmax2d, Unflatten
-from dispatchkit.as_torch.machine import amp, limits, modes, processes, samples
+from dispatchkit.as_torch.machine import (
+    amp,
+    anomalies,
+    dual_levels,
+    engine,
+    gradchecks,
+    limits,
+    modes,
+    processes,
+    samples,
+)
 from dispatchkit.as_torch.machine import settings as machine
-from dispatchkit.as_torch.machine.functions import InplaceFunction
+from dispatchkit.as_torch.machine.functions import AnyVertex, BackwardCFunction, InplaceFunction, give_old_forms
 from dispatchkit.as_torch.machine.lists import OF_FOREACH_UTILS, functions_of_lists
 from dispatchkit.as_torch.machine.saved import SavedTensor, give_saved_values
 from dispatchkit.as_torch.machine.vertices import get_gradient_edge, give_vertices
+from dispatchkit.as_torch.machine.views import give_refusals
 from dispatchkit.as_torch.matrices import coordinates
 from dispatchkit.as_torch.matrices.eigenpairs import lobpcg
 from dispatchkit.as_torch.matrices.optimizers import Adafactor, Muon, SparseAdam
@@ -103,6 +114,8 @@ def enter_programs() -> None:
     give_shapes_in_place()
     give_saved_values()
     give_vertices()
+    give_refusals()
+    give_old_forms()
     coordinates.give_sparse_methods()
     enter_module("sparse", coordinates.OF_SPARSE)
     extend_module("", {"TypedStorage": storages.TypedStorage, "UntypedStorage": storages.UntypedStorage})
@@ -118,9 +131,15 @@ def enter_programs() -> None:
     vars(distributions.transforms)["__all__"] = sorted(of_transforms)
     of_threads = ("is_multithreading_enabled", "set_multithreading_enabled")
     of_autograd = {name: getattr(modes, name) for name in ("inference_mode", *of_threads)}
-    extend_module("autograd", {**of_autograd, "SavedTensor": SavedTensor})
-    extend_module("autograd.function", {"InplaceFunction": InplaceFunction})
-    extend_module("autograd.graph", {"get_gradient_edge": get_gradient_edge})
+    extend_module("autograd", {**of_autograd, "SavedTensor": SavedTensor, "torch": sys.modules[HOME]})
+    of_functions = {"InplaceFunction": InplaceFunction, "BackwardCFunction": BackwardCFunction}
+    extend_module("autograd.function", of_functions)
+    extend_module("autograd", {**anomalies.OF_ANOMALIES, "gradcheck": gradchecks.gradcheck})
+    extend_module("autograd.anomaly_mode", anomalies.OF_ANOMALIES)
+    extend_module("autograd.forward_ad", dual_levels.OF_FORWARD_MODE)
+    deprecated = ("gradcheck", "get_analytical_jacobian", "get_numerical_jacobian")
+    extend_module("autograd.gradcheck", {name: getattr(gradchecks, name) for name in deprecated})
+    extend_module("autograd.graph", {"get_gradient_edge": get_gradient_edge, "Node": AnyVertex})
     precision = {name: getattr(amp, name) for name in ("autocast", "GradScaler", "custom_fwd", "custom_bwd")}
     enter_module("amp", {**precision, "is_autocast_available": amp.is_autocast_available})
     enter_module("amp.autocast_mode", {**precision, "is_autocast_available": amp.is_autocast_available})
@@ -133,12 +152,24 @@ def enter_programs() -> None:
         extend_module(place, held)
     extend_module("", method_functions(vars(sys.modules[HOME])))
     # Names that are not public, and that programs ask for all the same.
+    of_the_top = {"torch": sys.modules[HOME], "_assert_async": processes.assert_async, **OF_UNIQUE}
     private = {
-        "": {"torch": sys.modules[HOME], "_assert_async": processes.assert_async, **functions_of_lists()},
+        "": {**of_the_top, **functions_of_lists()},
+        ".autograd.forward_ad": {
+            "_is_fwd_grad_enabled": dual_levels.is_fwd_grad_enabled,
+            "_set_fwd_grad_enabled": dual_levels.set_fwd_grad_enabled,
+        },
+        ".autograd.functional": {"_construct_standard_basis_for": gradchecks.standard_bases},
+        ".jit": {"_fork": engine.fork, "_wait": engine.wait},
         ".hub": {"HASH_REGEX": re.compile(r"-([a-f0-9]*)\.")},
         ".distributions.utils": {"_standard_normal": tools.standard_normal, "_sum_rightmost": tools.sum_rightmost},
         ".utils._foreach_utils": OF_FOREACH_UTILS,
-        "._C": {"_get_tracing_state": machine.nothing, "_log_api_usage_once": machine.nothing},
+        "._C": {
+            **dict.fromkeys(("_get_tracing_state", "_log_api_usage_once"), machine.nothing),
+            "_current_graph_task_id": engine.current_graph_task_id,
+            "_is_fwd_grad_enabled": dual_levels.is_fwd_grad_enabled,
+            "_set_fwd_grad_enabled": dual_levels.set_fwd_grad_enabled,
+        },
     }
     for path in ("utils._foreach_utils", "_C"):
         enter_module(path, {})
@@ -275,7 +306,8 @@ def _enter_machine() -> None:
     scripts = ("script", "script_method", "ignore", "unused", "export", "script_if_tracing")
     traced = dict.fromkeys(("is_scripting", "is_tracing"), machine.no)
     of_scripts = {**dict.fromkeys(scripts, machine.as_it_is), "ScriptModule": derived("ScriptModule", "jit", Module)}
-    enter_module("jit", {**of_scripts, **traced, "Final": Final, "annotate": _annotate})
+    of_futures = {"fork": engine.fork, "wait": engine.wait}
+    enter_module("jit", {**of_scripts, **traced, **of_futures, "Final": Final, "annotate": _annotate})
     extend_module("testing", {name: getattr(samples, name) for name in samples.__all__})
     extend_module("linalg", {"LinAlgError": np.linalg.LinAlgError})
     of_group = {"is_available": machine.no, "is_initialized": machine.no}

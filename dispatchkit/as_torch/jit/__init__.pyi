@@ -19,6 +19,8 @@ annotate: Any
 
 export: Any
 
+fork: Any
+
 ignore: Any
 
 is_scripting: Any
@@ -32,3 +34,9 @@ script_if_tracing: Any
 script_method: Any
 
 unused: Any
+
+wait: Any
+
+_fork: Any
+
+_wait: Any

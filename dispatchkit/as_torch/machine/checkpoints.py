@@ -277,7 +277,7 @@ def checkpoint(
             raise ValueError(f"Unexpected keyword arguments: {','.join(kwargs)}")
         if context_fn is not no_contexts or debug:
             raise ValueError("Passing `context_fn` or `debug` is only supported when use_reentrant=False.")
-        return func.checkpoint(function)(*args)
+        return func.checkpoint(giving_gradients(function))(*args)
     if not is_grad_enabled():
         with context_fn()[0]:
             return function(*args, **kwargs)
@@ -287,6 +287,20 @@ def checkpoint(
         debug if asked is None else asked,
     )
     return frame.forward(args, kwargs)
+
+
+def giving_gradients(function: Call) -> Call:
+    """Return a function that raises where it is recorded, as in a further call, and no output requires a gradient."""
+
+    @functools.wraps(function, updated=())
+    def call(*args: Any) -> Any:
+        output = function(*args)
+        tensors = [x for x in leaves(container_items, output) if isinstance(x, Storage) and not x.is_tracer]
+        if is_grad_enabled() and tensors and all(x._node is None for x in tensors):
+            raise RuntimeError("none of output has requires_grad=True, this checkpoint() is not necessary")
+        return output
+
+    return call
 
 
 def checkpoint_sequential(

@@ -44,15 +44,22 @@ class SavedTensor:
 
     _node: Any
     _index: int
+    _values: Any  # of a `Function` the list of what its call keeps
 
     def __init__(self, *args: Any) -> None:
         raise AutogradError("Trying to create a SavedTensor object from Python is forbidden")
 
     @classmethod
-    def of(cls, node: Any, index: int) -> SavedTensor:
-        """Return the value of a node with an index: which of its arguments it is, -1 for its result."""
+    def of(cls, node: Any, index: int, values: Any = None) -> SavedTensor:
+        """Return the value of a node with an index: which of its arguments it is, -1 for its result.
+
+        Parameters
+        ----------
+        node, index : the node, and which of its values it is
+        values : the list that has it, of the node of a `Function`
+        """
         saved = object.__new__(cls)
-        saved._node, saved._index = node, index
+        saved._node, saved._index, saved._values = node, index, values
         return saved
 
     def _kept(self) -> Any:
@@ -65,6 +72,8 @@ class SavedTensor:
         node = self._node
         if node.saved is None:
             raise AutogradError(VALUES_FREED)
+        if self._values is not None:
+            return self._values[self._index]
         if self._index != RESULT:
             return node.saved[self._index]
         return getattr(node, "output", None)
@@ -81,19 +90,25 @@ class SavedTensor:
             return tuple([adopt(member) if isinstance(member, Storage) else None for member in value])
         return adopt(value) if isinstance(value, (Storage, bool, int, float, complex)) else None
 
-    def register_hooks(self, pack_hook: Callable[[Any], Any], unpack_hook: Callable[[Any], Any]) -> None:
+    def register_hooks(self, *hooks: Callable[[Any], Any]) -> None:
         """Have the value kept as `torch.autograd.graph.saved_tensors_hooks` says.
 
         Parameters
         ----------
-        pack_hook : called with the value; what it returns is kept instead
-        unpack_hook : makes the value of that again
+        *hooks : two, of which the first is called with the value, and what it returns is kept instead; the second
+            makes the value of that again
 
         Raises
         ------
+        TypeError : if they are no two functions
         AutogradError : if the node has no such value, hooks of it are set, or the graph was freed
         """
         node, kept = self._node, self._kept()
+        if len(hooks) != 2 or not all(map(callable, hooks)):
+            raise TypeError(
+                "register_hooks(): incompatible function arguments. The following argument types are supported: "
+                "(pack_hook: function, unpack_hook: function)"
+            )
         if isinstance(kept, Packed):
             raise AutogradError(
                 "Calling register_hooks on a saved tensor whose hooks have already been set. Hint: only one pair of "
@@ -104,7 +119,10 @@ class SavedTensor:
         vertex = None
         if self._index != RESULT:
             vertex = vertex_of(kept)
-        packed = Packed(Packing(pack_hook, unpack_hook), node.name, kept, vertex)
+        packed = Packed(Packing(*hooks), node.name, kept, vertex)
+        if self._values is not None:
+            self._values[self._index] = packed
+            return
         if self._index == RESULT:
             node.output = packed
         else:
@@ -120,6 +138,10 @@ def saved_attribute(node: Any, name: str) -> Any:
     ------
     AttributeError : if the operation has no such argument
     """
+    if name == "_raw_saved_tensors":
+        kept = node.context._kept_for_backward
+        values = () if kept is None else kept.tensors
+        return tuple([SavedTensor.of(node, index, values) for index in range(len(values))])
     operation = node.operation
     while isinstance(operation, NodeWrapper):
         operation = operation.inner

@@ -2,14 +2,20 @@
 
 from __future__ import annotations
 
+import warnings
+from collections.abc import Callable
 from typing import Any
 
 from dispatchkit.as_torch.calling.raised import raising_as_pytorch
 from dispatchkit.as_torch.spelling import Tensor, spell
 from dispatchkit.autograd import graph
+from dispatchkit.errors import AutogradError
 from dispatchkit.graph.node import GradientEdge
+from dispatchkit.graph.storage import extras_of, vertex_of
 
 __all__ = ["get_gradient_edge", "give_vertices"]
+
+ALWAYS_THERE = frozenset({"data", "requires_grad", "grad_fn", "_grad_fn", "_backward_hooks"})
 
 
 def grad_fn(self: Any) -> Any:
@@ -28,6 +34,61 @@ def get_gradient_edge(tensor: Any) -> GradientEdge:
     return edge
 
 
+def register_post_accumulate_grad_hook(self: Any, hook: Callable[[Any], object]) -> Any:
+    """Have a function called with this leaf after a backward pass has accumulated its gradient.
+
+    Parameters
+    ----------
+    hook : takes the leaf; returns None
+    """
+
+    def call(leaf: Any) -> None:
+        if hook(leaf) is not None:
+            raise AutogradError("Tensor post accumulate grad hooks should return None.")
+
+    return super(Tensor, self).register_post_accumulate_grad_hook(call)
+
+
+def hooks_of(self: Any) -> Any:
+    """Return the hooks that `register_hook` has registered, by their ids; None where there are none."""
+    vertex = vertex_of(self)
+    return None if vertex is None or vertex.extras is None else vertex.extras.hooks or None
+
+
+def set_hooks(self: Any, hooks: Any) -> None:
+    """Replace the hooks of a tensor that gradients flow to."""
+    vertex = vertex_of(self)
+    if vertex is not None:
+        extras_of(vertex).hooks = dict(hooks or ())
+
+
+def volatile(self: Any) -> bool:
+    """Return False: PyTorch has no tensors any more whose graph is not recorded."""
+    warnings.warn("volatile was removed (Variable.volatile is always False)", UserWarning, stacklevel=2)
+    return False
+
+
+def delete_attribute(self: Any, name: str) -> None:
+    """Delete an attribute.
+
+    Raises
+    ------
+    RuntimeError : for those that every tensor has
+    """
+    if name in ALWAYS_THERE:
+        raise RuntimeError(f"tensor attribute {name!r} cannot be deleted")
+    object.__delattr__(self, name)
+
+
 def give_vertices() -> None:
-    """Give tensors the attribute."""
-    setattr(Tensor, "grad_fn", property(grad_fn))  # noqa: B010  # a property in the place of another
+    """Give tensors the attributes."""
+    held = {
+        "grad_fn": property(grad_fn),
+        "_grad_fn": property(grad_fn),
+        "_backward_hooks": property(hooks_of, set_hooks),
+        "volatile": property(volatile),
+        "__delattr__": delete_attribute,
+        "register_post_accumulate_grad_hook": register_post_accumulate_grad_hook,
+    }
+    for name, attribute in held.items():
+        setattr(Tensor, name, attribute)

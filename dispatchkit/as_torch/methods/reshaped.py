@@ -196,7 +196,6 @@ BY_FUNCTION = {
     "multinomial": "multinomial",
     "prelu": "nn.functional.prelu",
     "triangular_solve": "triangular_solve",
-    "unsafe_split_with_sizes": "split_with_sizes",
 }
 METHODS = (adjoint, apply_, polygamma, resize_, resize_as_, set_, where)
 

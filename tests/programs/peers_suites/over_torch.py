@@ -31,6 +31,7 @@ from dispatchkit import tree
 from dispatchkit.as_torch.attributes.dtypes import AbsentDtype
 from dispatchkit.autograd import saved_values
 from dispatchkit.graph.node import Leaf
+from dispatchkit.graph.storage import Vertex
 
 SPELLED: Any = spelled
 # PyTorch's own, which tests are made with.
@@ -113,6 +114,7 @@ class TestCase(common_utils.TestCase):  # type: ignore[misc]  # a class of a pee
 
     def setUp(self) -> None:
         super().setUp()
+        np.seterr(all="ignore")  # of whose warnings PyTorch has none
         SPELLED.set_default_dtype(SPELLED.float32)
         SPELLED.manual_seed(0)
 
@@ -242,6 +244,13 @@ class Delayed(SPELLED.autograd.Function):  # type: ignore[misc]  # likewise
         raise RuntimeError(ctx.text)
 
 
+class DelayedError(Vertex):
+    """PyTorch's, which is a class of nodes; what is made of it is a function here."""
+
+    def __new__(cls, text: str, count: int) -> Any:
+        return lambda x: Delayed.apply(x, text)
+
+
 class Resize(SPELLED.autograd.Function):  # type: ignore[misc]  # likewise
     """Another shape, of the same elements."""
 
@@ -269,12 +278,19 @@ class WeakReference:
 OF_THE_CORE = types.SimpleNamespace(
     _WeakTensorRef=WeakReference,
     is_grad_enabled=SPELLED.is_grad_enabled,
-    _autograd=types.SimpleNamespace(_saved_tensors_hooks_is_enabled=lambda: saved_values._refusal.get().value is None),
+    _autograd=types.SimpleNamespace(
+        _saved_tensors_hooks_is_enabled=lambda: saved_values._refusal.get().value is None,
+        SavedTensor=SPELLED.autograd.SavedTensor,
+    ),
+    **{
+        name: getattr(sys.modules[f"{spelled.__name__}._C"], name)
+        for name in ("_current_graph_task_id", "_is_fwd_grad_enabled", "_set_fwd_grad_enabled")
+    },
     DispatchKey=torch._C.DispatchKey,
     _functorch=torch._C._functorch,
     _functions=types.SimpleNamespace(
         AccumulateGrad=Leaf,
-        DelayedError=lambda text, count: lambda x: Delayed.apply(x, text),
+        DelayedError=DelayedError,
         UndefinedGrad=lambda: Undefined.apply,
     ),
 )

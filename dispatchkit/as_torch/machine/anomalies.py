@@ -1,0 +1,87 @@
+"""`torch.autograd.detect_anomaly`, which warns as PyTorch's does, and raises as that of dispatchkit."""
+
+from __future__ import annotations
+
+import sys
+import warnings
+from collections.abc import Sequence
+
+from dispatchkit.autograd import graph
+from dispatchkit.graph.node import Anomaly
+from dispatchkit.protocol.blocks import Block, Setting
+from dispatchkit.protocol.observers import watch_state
+
+__all__ = ["OF_ANOMALIES"]
+
+ENABLED = (
+    "Anomaly Detection has been enabled. This mode will increase the runtime and should only be enabled for debugging."
+)
+UNKNOWN = "No forward pass information available. Enable detect anomaly during forward pass for more information."
+
+
+class _WarningAnomaly(Anomaly):
+    """Warns of the operation that fails, and of those whose backward recorded it."""
+
+    def tell(self, name: str, forward: str, causes: Sequence[tuple[str, str]]) -> None:
+        """Warn; where warnings are errors, write to the standard error output, so that the failure itself is raised."""
+        texts = [f"Error detected in {name}. "]
+        texts[0] += f"Traceback of forward call that caused the error:\n{forward}" if forward else UNKNOWN
+        for cause, lines in causes:
+            known = f"Traceback of forward call that induced the previous calculation:\n{lines}"
+            texts.append(f"\n\nPrevious calculation was induced by {cause}. {known if lines else UNKNOWN}")
+        for text in texts:
+            try:
+                warnings.warn(text, UserWarning, stacklevel=2)
+            except UserWarning as warning:
+                sys.stderr.write(f"{warning}\n")
+
+
+class WarningDetection(graph.detect_anomaly):
+    """Show where the operation was recorded whose backward fails: see `dispatchkit.autograd.detect_anomaly`.
+
+    Parameters
+    ----------
+    check_nan : whether gradients that are no numbers count as failures
+
+    Warns
+    -----
+    UserWarning : that it is on; and before the error is raised, of the operation that fails
+
+    Examples
+    --------
+    >>> import warnings
+    >>> import dispatchkit.as_torch as torch
+    >>> with warnings.catch_warnings(record=True) as seen:
+    ...     torch.autograd.detect_anomaly()
+    <dispatchkit.as_torch...WarningDetection object at ...>
+    >>> str(seen[0].message)[:35]
+    'Anomaly Detection has been enabled.'
+    """
+
+    def __init__(self, check_nan: bool = True) -> None:
+        warnings.warn(ENABLED, UserWarning, stacklevel=2)
+        Block.__init__(self, watch_state, _WarningAnomaly(check_nan))
+
+
+class WarningSwitch(graph.set_detect_anomaly):
+    """Switch `detect_anomaly` on or off at once; `with` switches it back on leaving.
+
+    Parameters
+    ----------
+    mode : whether it is on from here on
+    check_nan : whether gradients that are no numbers count as failures
+
+    Examples
+    --------
+    >>> import dispatchkit as dk
+    >>> import dispatchkit.as_torch as torch
+    >>> with torch.autograd.set_detect_anomaly(True):
+    ...     dk.autograd.is_anomaly_enabled()
+    True
+    """
+
+    def __init__(self, mode: bool, check_nan: bool = True) -> None:
+        Setting.__init__(self, watch_state, _WarningAnomaly(check_nan, is_on=mode))
+
+
+OF_ANOMALIES = {"detect_anomaly": WarningDetection, "set_detect_anomaly": WarningSwitch}
