@@ -606,7 +606,7 @@ def members_of(module: ModuleType) -> dict[str, Any]:
         elif value in SUBCLASSES:
             value = SUBCLASSES[value]
         elif isinstance(value, type) and issubclass(value, nn.Module):
-            value = type(name, (Module, value), {"__module__": home, "__doc__": value.__doc__} | forward_of(value))
+            value = type(name, (value, Module), {"__module__": home, "__doc__": value.__doc__} | forward_of(value))
         members[name] = value
     return members
 

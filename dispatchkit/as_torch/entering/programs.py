@@ -23,6 +23,7 @@ from dispatchkit.as_torch.layers import of_functions as layers
 from dispatchkit.as_torch.layers import options as further_options
 from dispatchkit.as_torch.layers.adaptive import AdaptiveLogSoftmaxWithLoss
 from dispatchkit.as_torch.layers.constructors import constructed_as_in_pytorch
+from dispatchkit.as_torch.layers.families import in_families
 from dispatchkit.as_torch.layers.hooked import OF_ALL_MODULES, give_hooks
 from dispatchkit.as_torch.layers.weighted import Bilinear, DataParallel, EmbeddingBag, Softmax2d, Unflatten
 from dispatchkit.as_torch.machine import amp, limits, modes, processes, samples
@@ -173,12 +174,13 @@ def _enter_layers() -> None:
         "MultiheadAttention": further_options.Attending,
         "ParameterDict": further_options.ParametersByName,
     }
-    recurrent |= {name: derived(name, "nn", Module, value) for name, value in with_options.items()}
+    recurrent |= {name: derived(name, "nn", value, Module) for name, value in with_options.items()}
     weighted = {each.__name__: each for each in WEIGHTED}
     later = {name: getattr(lazy, name) for name in ("UninitializedBuffer", "UninitializedParameter", "is_lazy")}
     extend_module("nn.parameter", {**later, "Buffer": stacked.Buffer})
     made = {**recurrent, **weighted, **layers.LAYERS, "Buffer": stacked.Buffer}
     made |= constructed_as_in_pytorch({**held, **made, "SyncBatchNorm": held["BatchNorm2d"]}, f"{HOME}.nn")
+    made |= in_families({**held, **made})
     layers_of_all = {**made, **lazy.lazy_layers({**held, **made}), **later}
     extend_module("nn", {**layers_of_all, "NLLLoss2d": layers_of_all["NLLLoss"]})
     for path in ("nn.modules", "nn.modules.module"):
