@@ -25,6 +25,8 @@ is_scripting: Any
 
 is_tracing: Any
 
+isinstance: Any
+
 script: Any
 
 script_if_tracing: Any
@@ -32,3 +34,9 @@ script_if_tracing: Any
 script_method: Any
 
 unused: Any
+
+_overload: Any
+
+_overload_method: Any
+
+_script_if_tracing: Any
