@@ -71,7 +71,7 @@ def test_what_cannot_be_says_so(call: Any, text: str) -> None:
 
 
 def test_blocks_of_profiles_run_as_they_are() -> None:
-    @torch.profiler.record_function("step")
+    @torch.profiler.record_function("step")  # type: ignore[untyped-decorator]
     def step() -> int:
         with torch.cuda.nvtx.range("inside"), torch.backends.cudnn.flags(enabled=False):
             return 3
@@ -109,7 +109,7 @@ def test_functions_ask_for_a_torch_function() -> None:
 
 
 def test_operations_of_libraries_have_derivatives_of_their_own() -> None:
-    @torch.library.custom_op("mine::scaled", mutates_args=())
+    @torch.library.custom_op("mine::scaled", mutates_args=())  # type: ignore[untyped-decorator]
     def scaled(x: Any, by: float = 2.0) -> Any:
         return x * by
 
@@ -196,7 +196,7 @@ def test_classes_of_modules_may_have_a_metaclass() -> None:
         pass
 
     for layer in (nn.RNNBase, nn.LSTM, nn.modules.batchnorm._BatchNorm, nn.MSELoss):
-        assert isinstance(type("Both", (layer, Own), {}), Meta)  # type: ignore[misc]
+        assert isinstance(type("Both", (layer, Own), {}), Meta)
 
 
 def test_a_subclass_makes_its_tensors_in_new() -> None:
@@ -206,7 +206,7 @@ def test_a_subclass_makes_its_tensors_in_new() -> None:
             made.mark = mark
             return made
 
-    marked = Marked(torch.ones(2), "here")  # type: ignore[call-arg]
+    marked = Marked(torch.ones(2), "here")
     assert (marked.tolist(), marked.mark) == ([1.0, 1.0], "here")
 
 
@@ -215,7 +215,7 @@ def test_optimisers_that_do_not_start_their_base_class_take_steps() -> None:
         def __init__(self, inner: Any) -> None:
             self.inner, self.param_groups = inner, inner.param_groups
 
-        def step(self) -> None:
+        def step(self) -> None:  # type: ignore[override]
             self.inner.step()
 
     p = torch.ones(1, requires_grad=True)

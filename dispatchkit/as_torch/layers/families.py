@@ -141,10 +141,10 @@ def in_families(layers: Mapping[str, Any]) -> dict[str, Any]:
     ----------
     layers : the layers as they are, by their names
     """
-    made = {}
+    made: dict[str, Any] = {}
     for family, members in MEMBERS.items():
         for name in members:
-            layer = made.get(name, layers.get(name))
+            layer: Any = made.get(name, layers.get(name))
             if layer is None or issubclass(layer, FAMILIES[family]):
                 continue
             body = {"__module__": layer.__module__, "__doc__": layer.__doc__, "__init__": layer.__init__}

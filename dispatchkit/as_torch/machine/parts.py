@@ -269,7 +269,7 @@ def parts() -> dict[str, dict[str, Any]]:
         "has_torch_function_variadic": lambda *values: has_torch_function(values),
     }
     mode = {"TorchFunctionMode": _without_instances("overrides.TorchFunctionMode", MODES)}
-    others = {
+    others: dict[str, dict[str, Any]] = {
         "": {"ops": Named("torch.ops"), "_assert": assert_true, "_check": check},
         "_C": {"_TensorMeta": type(Tensor), "_disabled_torch_function_impl": answer_plainly},
         "__config__": {"show": config, "parallel_info": config},

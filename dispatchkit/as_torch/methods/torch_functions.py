@@ -50,4 +50,4 @@ def _ask_own_function(cls: Any, **kwargs: Any) -> None:
 def give_torch_function() -> None:
     """Have subclasses asked that define `__torch_function__`; its function is the library's operation of the call."""
     setattr(Tensor, "__torch_function__", classmethod(_torch_function))  # noqa: B010  # mypy knows no such assignment
-    setattr(Tensor, "__init_subclass__", classmethod(_ask_own_function))  # noqa: B010
+    setattr(Tensor, "__init_subclass__", classmethod(_ask_own_function))  # type: ignore[arg-type]  # noqa: B010
