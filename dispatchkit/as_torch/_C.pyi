@@ -6,6 +6,10 @@ Written by ``nox -s generated`` from the table; do not edit.
 # mypy: disable-error-code="misc, no-redef, override"
 from typing import Any
 
+_TensorMeta: Any
+
+_disabled_torch_function_impl: Any
+
 _get_tracing_state: Any
 
 _log_api_usage_once: Any

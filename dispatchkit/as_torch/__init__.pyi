@@ -27,12 +27,16 @@ from dispatchkit.as_torch import futures as futures
 from dispatchkit.as_torch import fx as fx
 from dispatchkit.as_torch import hub as hub
 from dispatchkit.as_torch import jit as jit
+from dispatchkit.as_torch import library as library
 from dispatchkit.as_torch import linalg as linalg
 from dispatchkit.as_torch import masked as masked
 from dispatchkit.as_torch import mps as mps
 from dispatchkit.as_torch import multiprocessing as multiprocessing
 from dispatchkit.as_torch import nn as nn
 from dispatchkit.as_torch import optim as optim
+from dispatchkit.as_torch import overrides as overrides
+from dispatchkit.as_torch import profiler as profiler
+from dispatchkit.as_torch import quasirandom as quasirandom
 from dispatchkit.as_torch import random as random
 from dispatchkit.as_torch import serialization as serialization
 from dispatchkit.as_torch import signal as signal
@@ -116,6 +120,8 @@ class Tensor(PlainTensor):
     def _backward_hooks(self, value: Any) -> None: ...
     @property
     def _base(self) -> Tensor: ...
+    @property
+    def _cdata(self) -> Tensor: ...
     @property
     def _grad_fn(self) -> Tensor: ...
     def abs(self) -> Tensor: ...
@@ -797,6 +803,8 @@ CharTensor: Any
 
 DoubleTensor: Any
 
+Event: Any
+
 FloatTensor: Any
 
 Future: Any
@@ -811,7 +819,11 @@ IntTensor: Any
 
 LongTensor: Any
 
+OutOfMemoryError: Any
+
 ShortTensor: Any
+
+Stream: Any
 
 TypedStorage: Any
 
@@ -1265,7 +1277,19 @@ float16: dtype
 
 float32: dtype
 
+float4_e2m1fn_x2: dtype
+
 float64: dtype
+
+float8_e4m3fn: dtype
+
+float8_e4m3fnuz: dtype
+
+float8_e5m2: dtype
+
+float8_e5m2fnuz: dtype
+
+float8_e8m0fnu: dtype
 
 def float_power(input: Any, exponent: Any) -> Tensor: ...
 
@@ -1683,6 +1707,8 @@ def ones(size: Any, *, dtype: Any = ..., device: Any = ..., requires_grad: Any =
 def ones(*size: Any, dtype: Any = ..., device: Any = ..., requires_grad: Any = ...) -> Tensor: ...
 
 def ones_like(input: Any, dtype: Any = ..., device: Any = ..., requires_grad: Any = ...) -> Tensor: ...
+
+ops: Any
 
 def orgqr(input: Any, input2: Any) -> Tensor: ...
 

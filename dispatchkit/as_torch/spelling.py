@@ -132,12 +132,14 @@ class Tensor(PlainTensor):
 
     __module__ = HOME
     __dispatch_plain__ = True
-    persistent: Any = None  # of an `nn.Buffer`, whether it is saved
+    persistent = None  # of an `nn.Buffer`, whether it is saved
     _dtype_module = "torch."
     __dispatch_error__ = staticmethod(as_raised_by_pytorch)
     dtype = property(dtype_of_array)
 
     def __init__(self, *data: Any, **options: Any) -> None:
+        if type(self).__new__ is not Tensor.__new__ and hasattr(self, "array"):
+            return  # `__new__` of a subclass took it from another tensor
         if (lengths := lengths_in(data)) is not None:
             data = (xp.empty(lengths),)
         if not isinstance(data[0], PlainTensor):
@@ -598,14 +600,12 @@ def members_of(module: ModuleType) -> dict[str, Any]:
     for name in vars(module)["__all__"]:
         value = getattr(module, name)
         if isinstance(value, FunctionType):
-            if module in (autograd, func, functional, autograd.forward_ad):
-                value = spelling_calls(value)
-            else:
-                value = spelling_results(value)
+            calls = module in (autograd, func, functional, autograd.forward_ad)
+            value = (spelling_calls if calls else spelling_results)(value)
         elif value in SUBCLASSES:
             value = SUBCLASSES[value]
         elif isinstance(value, type) and issubclass(value, nn.Module):
-            value = type(name, (Module, value), {"__module__": home, "__doc__": value.__doc__} | forward_of(value))
+            value = type(name, (value, Module), {"__module__": home, "__doc__": value.__doc__} | forward_of(value))
         members[name] = value
     return members
 

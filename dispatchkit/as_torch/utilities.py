@@ -11,7 +11,6 @@ from typing import Any
 
 from dispatchkit import autograd, func, nn
 from dispatchkit.as_torch.machine import checkpoints
-from dispatchkit.as_torch.machine.trees import OF_TREES
 from dispatchkit.as_torch.spelling import FUNCTIONS, spelling_calls, spelling_results
 from dispatchkit.declare.namespace import tensor_namespace as xp
 from dispatchkit.graph.node import GradientEdge
@@ -229,7 +228,6 @@ OF_PLACES: dict[str, dict[str, Call]] = {
     "nn.utils.rnn": {"invert_permutation": invert_permutation},
     "utils.hooks": {"RemovableHandle": RemovableHandle},
     "utils.data": {"get_worker_info": get_worker_info},
-    "utils._pytree": OF_TREES,
     "utils.checkpoint": {
         **{name: getattr(checkpoints, name) for name in checkpoints.__all__},
         "get_device_states": get_device_states,

@@ -10,7 +10,7 @@ import sys
 from collections.abc import Callable, Collection, Mapping
 from importlib import import_module
 from types import FunctionType, ModuleType
-from typing import Any
+from typing import Any, ForwardRef
 
 
 class TensorNamespace:
@@ -85,7 +85,20 @@ def make_home(name: str, without: Collection[str] = ()) -> None:
             place = value.__module__
             if place.startswith("dispatchkit.") and len(name) < len(place):
                 _defining_modules.setdefault(value, place)
+                if isinstance(value, type):
+                    _annotate_from(place, value)
                 value.__module__ = name
+
+
+def _annotate_from(place: str, cls: type) -> None:
+    """Have the annotations of a class read in the module that defines it, by `typing.get_type_hints` of its subclasses.
+
+    Dataclasses of others ask for them, and look for the names in the module that a class says it is of.
+    """
+    if "__annotations__" in vars(cls):
+        for key, told in cls.__annotations__.items():
+            if isinstance(told, str):
+                cls.__annotations__[key] = ForwardRef(told, module=place, is_class=True)
 
 
 def starred_names(name: str) -> list[str]:

@@ -81,5 +81,9 @@ class DispatchkitBackend(AbstractBackend):  # type: ignore[misc]  # `Any` where 
         return tensor_namespace.expand_dims(x, axis=new_position)
 
     def einsum(self, pattern: str, *x: Any) -> Any:
-        """Return a sum of products."""
-        return tensor_namespace.einsum(pattern, *x)
+        """Return a sum of products; axes under dots that the result has no place for are summed over, too."""
+        inputs, arrow, output = pattern.replace(" ", "").partition("->")
+        if not arrow or "..." not in inputs or "..." in output:
+            return tensor_namespace.einsum(pattern, *x)
+        y = tensor_namespace.einsum(f"{inputs}->...{output}", *x)
+        return tensor_namespace.sum(y, axis=tuple(range(y.ndim - len(output))))

@@ -19,7 +19,7 @@ from dispatchkit.errors import RegistrationError, TransformError
 from dispatchkit.func.containers import with_constants, with_floats, with_variables
 from dispatchkit.graph.storage import Storage, vertex_of
 from dispatchkit.marks import override
-from dispatchkit.nn.registered import BUFFERS, MODULES, PARAMETERS, TABLES, Registered, is_method
+from dispatchkit.nn.registered import BUFFERS, MODULES, PARAMETERS, TABLES, Registered, forget_member, is_method
 from dispatchkit.protocol.instance import tensor_protocol
 from dispatchkit.signatures import read_signature
 from dispatchkit.tensor import Tensor
@@ -303,13 +303,10 @@ class Members(Generic[M]):
 
     @override
     def __delattr__(self, name: str) -> None:
-        key = self.__dict__.get(MODULES, {}).get(name)
-        if key is None:
-            super().__delattr__(name)
+        if name in self.__dict__ or name in self.__dict__.get(MODULES, {}):
+            forget_member(self, name)
         else:
-            del self.__dict__[key]
-        for table in TABLES:
-            self.__dict__[table].pop(name, None)
+            super().__delattr__(name)
 
     @override
     def __dir__(self) -> list[str]:

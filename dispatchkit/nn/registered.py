@@ -20,6 +20,14 @@ def is_method(cls: type, name: str) -> bool:
     return False
 
 
+def forget_member(module: Any, name: str) -> None:
+    """Take a member out of a module, whatever the `__delattr__` of its class does: that may be what asks for it."""
+    attributes = module.__dict__
+    del attributes[attributes.get(MODULES, {}).get(name) or name]
+    for table in TABLES:
+        attributes.get(table, {}).pop(name, None)
+
+
 class Registered(MutableMapping[str, Any]):
     """The members of a module of one kind by name; what is written here is registered, what is deleted is gone.
 
@@ -58,7 +66,7 @@ class Registered(MutableMapping[str, Any]):
     def __delitem__(self, name: str) -> None:
         if name not in self._names:
             raise KeyError(name)
-        delattr(self._module, name)
+        forget_member(self._module, name)
 
     @override
     def __iter__(self) -> Iterator[str]:

@@ -160,11 +160,11 @@ required = _Required()
 
 
 def _with_hooks(step: Step) -> Step:
-    """Return a `step` that calls the hooks around it; not where a subclass calls it from a `step` of its own."""
+    """Return a `step` that calls the hooks, if there are any; not where a subclass calls it from its own `step`."""
 
     @functools.wraps(step)
     def step_with_hooks(self: Optimizer, *args: Any, **kwargs: Any) -> Any:
-        if type(self).step is not step_with_hooks:
+        if type(self).step is not step_with_hooks or not hasattr(self, "_step_pre_hooks"):
             return step(self, *args, **kwargs)
         arguments: tuple[Any, ...] = (self, *args)
         for hook in list(self._step_pre_hooks.values()):

@@ -10,7 +10,7 @@ import numpy as np
 from dispatchkit.backends.arrays import numpy_dtype
 from dispatchkit.marks import override
 
-__all__ = ["AbsentDtype", "bfloat16", "dtype", "dtype_of_array", "plain_dtype", "spelled_dtype"]
+__all__ = ["ABSENT", "AbsentDtype", "bfloat16", "dtype", "dtype_of_array", "plain_dtype", "spelled_dtype"]
 
 
 class KindOfDtypes(type):
@@ -145,6 +145,8 @@ class AbsentDtype(dtype):
     Parameters
     ----------
     name : of the dtype
+    itemsize : bytes of one element
+    is_signed : whether they can be less than 0
 
     Examples
     --------
@@ -155,10 +157,10 @@ class AbsentDtype(dtype):
 
     __slots__ = ()
 
-    def __new__(cls, name: str) -> Any:
+    def __new__(cls, name: str, itemsize: int = 1, is_signed: bool = True) -> Any:
         found = object.__new__(cls)
-        found.name, found.kind, found.itemsize = name, "V", 2
-        found.is_floating_point, found.is_complex, found.is_signed = True, False, True
+        found.name, found.kind, found.itemsize = name, "V", itemsize
+        found.is_floating_point, found.is_complex, found.is_signed = True, False, is_signed
         return found
 
     @property  # type: ignore[misc]  # nothing is assigned to it
@@ -183,4 +185,11 @@ class AbsentDtype(dtype):
         return self.name
 
 
-bfloat16 = AbsentDtype("bfloat16")
+bfloat16 = AbsentDtype("bfloat16", 2)
+SHORTER = ("float8_e4m3fn", "float8_e4m3fnuz", "float8_e5m2", "float8_e5m2fnuz", "float4_e2m1fn_x2")
+# By their names; programs list them beside others.
+ABSENT: dict[str, Any] = {
+    "bfloat16": bfloat16,
+    **{name: AbsentDtype(name) for name in SHORTER},
+    "float8_e8m0fnu": AbsentDtype("float8_e8m0fnu", is_signed=False),
+}

@@ -14,6 +14,7 @@ from dispatchkit.as_torch.autograd import function as function
 from dispatchkit.as_torch.autograd import functional as functional
 from dispatchkit.as_torch.autograd import grad_mode as grad_mode
 from dispatchkit.as_torch.autograd import graph as graph
+from dispatchkit.as_torch.autograd import profiler as profiler
 from dispatchkit.as_torch.autograd import variable as variable
 from dispatchkit.autograd import backward as backward
 from dispatchkit.autograd import gradgradcheck as gradgradcheck

@@ -12,4 +12,6 @@ deterministic: Any
 
 enabled: Any
 
+flags: Any
+
 def is_available(*args: Any, **kwargs: Any) -> Any: ...

@@ -52,7 +52,7 @@ def one_matrix(covariance_matrix: Any, precision_matrix: Any, scale_tril: Any) -
     return name, matrix
 
 
-def _lower_of_precision(precision: Any) -> Any:
+def lower_of_precision(precision: Any) -> Any:
     """Return the lower triangular factor of the inverse of matrices."""
     flipped = xp.linalg.cholesky(xp.flip(precision, axis=(-2, -1)))
     upper = xp.flip(flipped, axis=(-2, -1)).mT
@@ -64,7 +64,7 @@ def _lower_of_precision(precision: Any) -> Any:
 LOWER: dict[str, Any] = {
     "scale_tril": lambda matrix: matrix,
     "covariance_matrix": xp.linalg.cholesky,
-    "precision_matrix": _lower_of_precision,
+    "precision_matrix": lower_of_precision,
 }
 
 

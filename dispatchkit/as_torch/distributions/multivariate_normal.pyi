@@ -7,3 +7,5 @@ Written by ``nox -s generated`` from the table; do not edit.
 from typing import Any
 
 MultivariateNormal: Any
+
+_precision_to_scale_tril: Any

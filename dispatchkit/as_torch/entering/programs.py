@@ -13,6 +13,7 @@ from dispatchkit.as_torch import distributions, stacked, utilities
 from dispatchkit.as_torch.attributes import dtypes
 from dispatchkit.as_torch.attributes.shapes import Shape
 from dispatchkit.as_torch.distributions import tools
+from dispatchkit.as_torch.distributions.multivariate import lower_of_precision
 from dispatchkit.as_torch.entering.at_the_top import changing_functions, functions_at_the_top, method_functions
 from dispatchkit.as_torch.entering.builtin_functions import OF_NETWORKS, OF_THE_TOP, OF_UNIQUE
 from dispatchkit.as_torch.entering.entered import extend_module, of_module
@@ -23,7 +24,9 @@ from dispatchkit.as_torch.layers import of_functions as layers
 from dispatchkit.as_torch.layers import options as further_options
 from dispatchkit.as_torch.layers.adaptive import AdaptiveLogSoftmaxWithLoss
 from dispatchkit.as_torch.layers.constructors import constructed_as_in_pytorch
+from dispatchkit.as_torch.layers.families import in_families
 from dispatchkit.as_torch.layers.hooked import OF_ALL_MODULES, give_hooks
+from dispatchkit.as_torch.layers.module_methods import give_module_methods
 from dispatchkit.as_torch.layers.weighted import Bilinear, DataParallel, EmbeddingBag, Softmax2d, Unflatten
 from dispatchkit.as_torch.machine import (
     amp,
@@ -39,6 +42,7 @@ from dispatchkit.as_torch.machine import (
 from dispatchkit.as_torch.machine import settings as machine
 from dispatchkit.as_torch.machine.functions import AnyVertex, BackwardCFunction, InplaceFunction, give_old_forms
 from dispatchkit.as_torch.machine.lists import OF_FOREACH_UTILS, functions_of_lists
+from dispatchkit.as_torch.machine.parts import parts
 from dispatchkit.as_torch.machine.saved import SavedTensor, give_saved_values
 from dispatchkit.as_torch.machine.vertices import get_gradient_edge, give_vertices
 from dispatchkit.as_torch.machine.views import give_refusals
@@ -48,6 +52,7 @@ from dispatchkit.as_torch.matrices.optimizers import Adafactor, Muon, SparseAdam
 from dispatchkit.as_torch.methods import storages
 from dispatchkit.as_torch.methods.further_methods import give_further_methods
 from dispatchkit.as_torch.methods.reshaped import give_shapes_in_place
+from dispatchkit.as_torch.methods.torch_functions import give_torch_function
 from dispatchkit.as_torch.spelling import FUNCTIONS, HOME, Module, enter_module, spelling_results
 from dispatchkit.nn import utils
 
@@ -104,13 +109,16 @@ class WithoutKernels:
 
 def derived(name: str, home: str, *bases: Any) -> Any:
     """Return a class of a name that has all of its bases."""
-    return type(name, bases, {"__module__": f"{HOME}.{home}", "__doc__": bases[-1].__doc__})
+    told = next(base.__doc__ for base in reversed(bases) if base is not Module or len(bases) == 1)
+    return type(name, bases, {"__module__": f"{HOME}.{home}", "__doc__": told})
 
 
 def enter_programs() -> None:
     """Enter all of it."""
     give_further_methods()
+    give_torch_function()
     give_hooks()
+    give_module_methods()
     give_shapes_in_place()
     give_saved_values()
     give_vertices()
@@ -148,8 +156,9 @@ def enter_programs() -> None:
     _enter_layers()
     _enter_functions(precision)
     _enter_machine()
-    for place, held in processes.modules().items():
-        extend_module(place, held)
+    for place, held in [*processes.modules().items(), *parts().items()]:
+        extend_module(place, {name: value for name, value in held.items() if name[0] != "_"})
+        vars(sys.modules[f"{HOME}.{place}".rstrip(".")]).update(held)
     extend_module("", method_functions(vars(sys.modules[HOME])))
     # Names that are not public, and that programs ask for all the same.
     of_the_top = {"torch": sys.modules[HOME], "_assert_async": processes.assert_async, **OF_UNIQUE}
@@ -163,6 +172,7 @@ def enter_programs() -> None:
         ".jit": {"_fork": engine.fork, "_wait": engine.wait},
         ".hub": {"HASH_REGEX": re.compile(r"-([a-f0-9]*)\.")},
         ".distributions.utils": {"_standard_normal": tools.standard_normal, "_sum_rightmost": tools.sum_rightmost},
+        ".distributions.multivariate_normal": {"_precision_to_scale_tril": lower_of_precision},
         ".utils._foreach_utils": OF_FOREACH_UTILS,
         "._C": {
             **dict.fromkeys(("_get_tracing_state", "_log_api_usage_once"), machine.nothing),
@@ -204,12 +214,13 @@ def _enter_layers() -> None:
         "MultiheadAttention": further_options.Attending,
         "ParameterDict": further_options.ParametersByName,
     }
-    recurrent |= {name: derived(name, "nn", Module, value) for name, value in with_options.items()}
+    recurrent |= {name: derived(name, "nn", value, Module) for name, value in with_options.items()}
     weighted = {each.__name__: each for each in WEIGHTED}
     later = {name: getattr(lazy, name) for name in ("UninitializedBuffer", "UninitializedParameter", "is_lazy")}
     extend_module("nn.parameter", {**later, "Buffer": stacked.Buffer})
     made = {**recurrent, **weighted, **layers.LAYERS, "Buffer": stacked.Buffer}
     made |= constructed_as_in_pytorch({**held, **made, "SyncBatchNorm": held["BatchNorm2d"]}, f"{HOME}.nn")
+    made |= in_families({**held, **made})
     layers_of_all = {**made, **lazy.lazy_layers({**held, **made}), **later}
     extend_module("nn", {**layers_of_all, "NLLLoss2d": layers_of_all["NLLLoss"]})
     for path in ("nn.modules", "nn.modules.module"):
@@ -280,7 +291,7 @@ def _enter_machine() -> None:
         "default_generator": random.default_generator,
         "Generator": machine.GeneratorOnDevice,
     }
-    names |= {"half": dtypes.dtype("float16"), "bfloat16": dtypes.bfloat16}
+    names |= {"half": dtypes.dtype("float16"), **dtypes.ABSENT}
     extend_module(
         "",
         {

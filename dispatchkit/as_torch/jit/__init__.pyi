@@ -27,6 +27,8 @@ is_scripting: Any
 
 is_tracing: Any
 
+isinstance: Any
+
 script: Any
 
 script_if_tracing: Any
@@ -36,6 +38,12 @@ script_method: Any
 unused: Any
 
 wait: Any
+
+_overload: Any
+
+_overload_method: Any
+
+_script_if_tracing: Any
 
 _fork: Any
 

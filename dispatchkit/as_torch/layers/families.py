@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 from dispatchkit.as_torch.calling.reductions import reduction_of
 from dispatchkit.as_torch.spelling import HOME, Module
 from dispatchkit.nn import normalization
 
-__all__ = ["FAMILIES"]
+__all__ = ["FAMILIES", "in_families"]
 
 
 def of_ranks(kind: str) -> tuple[str, ...]:
@@ -49,24 +50,6 @@ MEMBERS["_Loss"] = (
     *("MarginRankingLoss", "MSELoss", "MultiLabelMarginLoss", "PoissonNLLLoss", "SmoothL1Loss", "SoftMarginLoss"),
     *("TripletMarginLoss", "TripletMarginWithDistanceLoss"),
 )
-
-
-class Family(type(Module)):  # type: ignore[misc]  # the metaclass of modules
-    """The metaclass of a class that layers count as instances of by their names, though they do not derive from it."""
-
-    members: frozenset[str]
-
-    def __instancecheck__(cls, instance: Any) -> bool:
-        return cls.__subclasscheck__(type(instance))
-
-    def __subclasscheck__(cls, subclass: type) -> bool:
-        if super().__subclasscheck__(subclass):
-            return True
-        members = vars(cls).get("members", frozenset())
-        homes = (f"{HOME}.nn", "dispatchkit.nn")
-        return any(
-            each.__name__.removeprefix("Lazy") in members and each.__module__ in homes for each in subclass.__mro__
-        )
 
 
 class LossBase(Module):
@@ -125,35 +108,45 @@ class DropoutBase(Module):
         self.p, self.inplace = p, inplace
 
 
-# What classes of your own derive from by the name in PyTorch; all others are modules without arguments.
-BASES: dict[str, tuple[type, ...]] = {
-    "_BatchNorm": (normalization.BatchNorm,),
-    "_InstanceNorm": (normalization.InstanceNorm,),
+# What families derive from, others by their names; all that are not here are modules without arguments.
+BASES: dict[str, tuple[Any, ...]] = {
+    "_BatchNorm": (normalization.BatchNorm, "_NormBase"),
+    "_InstanceNorm": (normalization.InstanceNorm, "_NormBase"),
+    "_ConvTransposeNd": ("_ConvNd",),
     "_DropoutNd": (DropoutBase,),
     "_Loss": (LossBase,),
-    "_WeightedLoss": (WeightedLossBase,),
-}
-
-
-# Families of families.
-WITHIN = {
-    "_BatchNorm": "_NormBase",
-    "_InstanceNorm": "_NormBase",
-    "_ConvTransposeNd": "_ConvNd",
-    "_WeightedLoss": "_Loss",
+    "_WeightedLoss": (WeightedLossBase, "_Loss"),
 }
 
 
 def _families() -> dict[str, Any]:
     """Return the classes by their names in PyTorch."""
     made: dict[str, Any] = {}
-    for name in sorted(MEMBERS, key=lambda name: name in WITHIN):
-        bases = BASES.get(name, (Module,))
-        if name in WITHIN:
-            bases = (*(base for base in bases if base is not Module), made[WITHIN[name]])
-        body = {"__module__": f"{HOME}.nn.modules", "members": frozenset(MEMBERS[name])}
-        made[name] = Family(name, bases, body)
+    for name in sorted(MEMBERS, key=lambda name: not MEMBERS.keys().isdisjoint(BASES.get(name, ()))):
+        bases = tuple(made.get(base, base) for base in BASES.get(name, (Module,)))
+        made[name] = type(name, bases, {"__module__": f"{HOME}.nn.modules"})
     return made
 
 
 FAMILIES = _families()
+
+
+def in_families(layers: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the layers that derive from a family, each with its own constructor, not that of the family.
+
+    No metaclass says who belongs to a family: a class that derives from one beside a class of another metaclass would
+    have two.
+
+    Parameters
+    ----------
+    layers : the layers as they are, by their names
+    """
+    made: dict[str, Any] = {}
+    for family, members in MEMBERS.items():
+        for name in members:
+            layer: Any = made.get(name, layers.get(name))
+            if layer is None or issubclass(layer, FAMILIES[family]):
+                continue
+            body = {"__module__": layer.__module__, "__doc__": layer.__doc__, "__init__": layer.__init__}
+            made[name] = type(name, (FAMILIES[family], layer), body)
+    return made

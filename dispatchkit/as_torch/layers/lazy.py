@@ -99,7 +99,7 @@ class UninitializedBuffer(_Uninitialized, Tensor):  # type: ignore[misc]  # whic
     ) -> None:
         data = xp.empty(0, dtype=dtype or xp.get_default_dtype(), device=device)
         super().__init__(data, dtype=data.dtype, requires_grad=requires_grad)
-        self.persistent = persistent
+        self.persistent = persistent  # type: ignore[assignment]  # of an `nn.Buffer`, a bool
 
     def __deepcopy__(self, memo: dict[int, Any]) -> Any:
         return type(self)(self.requires_grad, dtype=self.dtype)

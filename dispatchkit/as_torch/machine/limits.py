@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from dispatchkit.as_torch.attributes.dtypes import bfloat16
+from dispatchkit.as_torch.attributes.dtypes import AbsentDtype
 from dispatchkit.backends.arrays import dtype_name, numpy_dtype
 from dispatchkit.declare.namespace import tensor_namespace as xp
 
@@ -55,9 +55,22 @@ class IntegerLimits(NamedTuple):
     dtype: str
 
 
-# Source: it has 8 bits for the exponent, as float32, and 7 for digits.
+def _of_absent(name: str, bits: int, eps: float, largest: float, least: float, resolution: float) -> FloatLimits:
+    """Return the limits of a dtype that NumPy has not."""
+    return FloatLimits(bits, eps, largest, -largest, least, least, resolution, name)
+
+
+# Sources: bfloat16 has 8 bits for the exponent, as float32, and 7 for digits; Micikevicius et al., FP8 formats for deep
+# learning, 2022, for the others. "fnuz" says that there are no infinities and no negative zero; "e8m0" has powers of 2.
 LARGEST = (2 - 2.0**-7) * 2.0**127
-OF_BFLOAT16 = FloatLimits(16, 2.0**-7, LARGEST, -LARGEST, 2.0**-126, 2.0**-126, 0.01, "bfloat16")
+OF_ABSENT = {
+    "bfloat16": _of_absent("bfloat16", 16, 2.0**-7, LARGEST, 2.0**-126, 0.01),
+    "float8_e4m3fn": _of_absent("float8_e4m3fn", 8, 0.125, 448.0, 2.0**-6, 1.0),
+    "float8_e4m3fnuz": _of_absent("float8_e4m3fnuz", 8, 0.125, 240.0, 2.0**-7, 1.0),
+    "float8_e5m2": _of_absent("float8_e5m2", 8, 0.25, 57344.0, 2.0**-14, 1.0),
+    "float8_e5m2fnuz": _of_absent("float8_e5m2fnuz", 8, 0.125, 57344.0, 2.0**-15, 1.0),
+    "float8_e8m0fnu": FloatLimits(8, 1.0, 2.0**127, 2.0**-127, 2.0**-127, 2.0**-127, 1.0, "float8_e8m0fnu"),
+}
 
 
 def finfo(type: Any = None) -> FloatLimits:
@@ -73,8 +86,8 @@ def finfo(type: Any = None) -> FloatLimits:
     """
     if type is None:
         type = xp.get_default_dtype()
-    if type is bfloat16:
-        return OF_BFLOAT16
+    if isinstance(type, AbsentDtype) and type.name in OF_ABSENT:
+        return OF_ABSENT[type.name]
     dtype = numpy_dtype(type)
     if dtype.kind not in "fc":
         raise TypeError(f"torch.finfo() requires a floating point input type, found {dtype}: use torch.iinfo")

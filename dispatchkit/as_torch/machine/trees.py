@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any, NamedTuple
 
-from dispatchkit.tree import container_items, leaves, map_leaves
+from dispatchkit.tree import container_items, leaves, rebuilt
 
 __all__ = ["OF_TREES"]
 
@@ -37,18 +37,74 @@ def tree_flatten(tree: Any, is_leaf: Callable[[Any], bool] | None = None) -> tup
         found.append(leaf)
         return len(found) - 1
 
-    structure = map_leaves(_items(is_leaf), number, tree)
+    structure = _structure(_items(is_leaf), number, tree)
     return found, TreeSpec(structure, len(found))
+
+
+class TakenApart(NamedTuple):
+    """A value of a registered class, taken apart.
+
+    Attributes
+    ----------
+    unflatten : makes it of its parts and the context
+    context : what it is made of besides
+    parts : the parts, taken apart in their turn
+    """
+
+    unflatten: Callable[[list[Any], Any], Any]
+    context: Any
+    parts: list[Any]
+
+
+# By class, what takes its values apart, into parts and a context, and what puts them together.
+REGISTERED: dict[type, tuple[Callable[[Any], Any], Callable[[list[Any], Any], Any]]] = {}
+
+
+def register_pytree_node(cls: type, flatten_fn: Any, unflatten_fn: Any, **names: Any) -> None:
+    """Say how values of a class are taken apart.
+
+    Parameters
+    ----------
+    cls : the class
+    flatten_fn : gives the parts of a value, and what it is made of besides
+    unflatten_fn : makes a value of parts and that
+    **names : under which files have the class, which change nothing here
+    """
+    REGISTERED[cls] = flatten_fn, unflatten_fn
+
+
+def _structure(items: Callable[[Any], Any], number: Callable[[Any], int], value: Any) -> Any:
+    """Return a value with the numbers of its leaves."""
+    members = items(value)
+    if members is None:
+        return number(value)
+    if type(value) in REGISTERED:
+        flatten, unflatten = REGISTERED[type(value)]
+        parts, context = flatten(value)
+        return TakenApart(unflatten, context, [_structure(items, number, part) for part in parts])
+    return rebuilt(value, [(key, _structure(items, number, part)) for key, part in members])
+
+
+def _together(held: list[Any], structure: Any) -> Any:
+    """Return a value of its structure and its leaves."""
+    if isinstance(structure, int):
+        return held[structure]
+    if isinstance(structure, TakenApart):
+        return structure.unflatten([_together(held, part) for part in structure.parts], structure.context)
+    members: Any = container_items(structure)
+    return rebuilt(structure, [(key, _together(held, part)) for key, part in members])
 
 
 def _items(is_leaf: Callable[[Any], bool] | None) -> Callable[[Any], Any]:
     """Return what gives the parts of a container that is no leaf."""
-    if is_leaf is None:
+    if is_leaf is None and not REGISTERED:
         return container_items
 
     def items(value: Any) -> Any:
-        if is_leaf(value):
+        if is_leaf is not None and is_leaf(value):
             return None
+        if type(value) in REGISTERED:
+            return list(enumerate(REGISTERED[type(value)][0](value)[0]))
         return container_items(value)
 
     return items
@@ -72,7 +128,7 @@ def tree_unflatten(leaves: Iterable[Any], treespec: TreeSpec) -> Any:
             f"treespec.unflatten(leaves): `leaves` has length {len(held)} but the spec refers to a pytree that holds "
             f"{treespec.num_leaves} items"
         )
-    return map_leaves(container_items, held.__getitem__, treespec.structure)
+    return _together(held, treespec.structure)
 
 
 def tree_leaves(tree: Any, is_leaf: Callable[[Any], bool] | None = None) -> list[Any]:
@@ -143,9 +199,29 @@ def tree_any(pred: Callable[[Any], bool], tree: Any, is_leaf: Any = None) -> boo
     return any(map(pred, tree_leaves(tree, is_leaf)))
 
 
+def _dict_flatten(d: dict[Any, Any]) -> tuple[list[Any], list[Any]]:
+    """Return values and keys of a dictionary."""
+    return [*d.values()], [*d]
+
+
+def _dict_flatten_with_keys(d: dict[Any, Any]) -> tuple[list[tuple[Any, Any]], list[Any]]:
+    """Return pairs of keys and values of a dictionary, and the keys."""
+    return [*d.items()], [*d]
+
+
+def _dict_unflatten(values: Iterable[Any], context: Iterable[Any]) -> dict[Any, Any]:
+    """Return a dictionary of values and keys."""
+    return dict(zip(context, values, strict=True))
+
+
 FUNCTIONS = (
     *(tree_flatten, tree_unflatten, tree_leaves, tree_iter, tree_structure, tree_map, tree_map_only, tree_all),
-    tree_any,
+    *(tree_any, register_pytree_node, _dict_flatten, _dict_flatten_with_keys, _dict_unflatten),
 )
 # What `torch.utils._pytree` has.
-OF_TREES: dict[str, Any] = {"TreeSpec": TreeSpec, "PyTree": Any, **{each.__name__: each for each in FUNCTIONS}}
+OF_TREES: dict[str, Any] = {
+    **{each.__name__: each for each in FUNCTIONS},
+    "PyTree": Any,
+    "TreeSpec": TreeSpec,
+    "_register_pytree_node": register_pytree_node,
+}

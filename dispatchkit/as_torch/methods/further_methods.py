@@ -376,6 +376,7 @@ NAMES = {
     "output_nr": property(output_nr),
     "_base": property(base),
     "_is_view": is_view,
+    "_cdata": property(id),
     "_make_subclass": staticmethod(make_subclass),
     # By which programs have something done when a pass is over.
     "_execution_engine": SimpleNamespace(queue_callback=call_at_the_end),

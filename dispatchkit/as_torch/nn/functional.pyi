@@ -111,6 +111,8 @@ def group_norm(input: Any, num_groups: Any, weight: Any = ..., bias: Any = ..., 
 
 def gumbel_softmax(logits: Any, tau: Any = ..., hard: Any = ..., eps: Any = ..., dim: Any = ...) -> Tensor: ...
 
+handle_torch_function: Any
+
 def hardshrink(input: Any, lambd: Any = ...) -> Tensor: ...
 
 def hardsigmoid(input: Any, inplace: Any = ...) -> Tensor: ...
@@ -120,6 +122,12 @@ def hardswish(input: Any, inplace: Any = ...) -> Tensor: ...
 def hardtanh(input: Any, min_val: Any = ..., max_val: Any = ..., inplace: Any = ...) -> Tensor: ...
 
 hardtanh_: Any
+
+has_torch_function: Any
+
+has_torch_function_unary: Any
+
+has_torch_function_variadic: Any
 
 def hinge_embedding_loss(input: Any, target: Any, margin: Any = ..., size_average: Any = ..., reduce: Any = ..., reduction: Any = ...) -> Tensor: ...
 

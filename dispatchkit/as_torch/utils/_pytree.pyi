@@ -10,6 +10,8 @@ PyTree: Any
 
 TreeSpec: Any
 
+register_pytree_node: Any
+
 tree_all: Any
 
 tree_any: Any
@@ -27,3 +29,11 @@ tree_map_only: Any
 tree_structure: Any
 
 tree_unflatten: Any
+
+_dict_flatten: Any
+
+_dict_flatten_with_keys: Any
+
+_dict_unflatten: Any
+
+_register_pytree_node: Any

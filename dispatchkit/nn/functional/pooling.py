@@ -152,8 +152,12 @@ def _least(xp: Any, dtype: Any) -> Any:
     return xp.iinfo(dtype).min
 
 
-def _given_to_largest(xp: Any, g: Any, y: Any, x: Any, windows: Grid) -> Any:
-    """Return the cotangent of what the largest elements of windows are found in."""
+def _given_to_largest(xp: Any, op: Named, g: Any, x: Any, windows: Grid) -> Any:
+    """Return the cotangent of what the largest elements of windows are found in.
+
+    They are found again rather than kept: a program may have changed the result in place.
+    """
+    y = _largest(xp, op, x, windows)
     each = _first_largest(y, padded(xp, x, windows, _least(xp, x.dtype)), windows)
     if xp is not numpy_namespace:
         zero = xp.zeros_like(g)
@@ -183,7 +187,8 @@ def _first_largest(y: Any, images: Any, windows: Grid) -> Iterator[Any]:
         yield is_largest
 
 
-def _tangent_of_largest(xp: Any, t: Any, y: Any, x: Any, windows: Grid) -> Any:
+def _tangent_of_largest(xp: Any, op: Named, t: Any, x: Any, windows: Grid) -> Any:
+    y = _largest(xp, op, x, windows)
     images, tangents = padded(xp, x, windows, _least(xp, x.dtype)), padded(xp, t, windows)
     total = xp.zeros_like(y)
     for place, is_largest in zip(windows.places, _first_largest(y, images, windows), strict=True):
@@ -195,12 +200,12 @@ def _declare_rules(op: Any) -> None:
     """Declare the derivatives of a search for largest elements."""
 
     @op.def_vjp
-    def vjp(xp, g, y, x, kernel_size, stride, padding, dilation, ceil_mode):
-        return _given_to_largest(xp, g, y, x, windows_of(op, x, kernel_size, stride, padding, dilation, ceil_mode))
+    def vjp(xp, g, x, kernel_size, stride, padding, dilation, ceil_mode):
+        return _given_to_largest(xp, op, g, x, windows_of(op, x, kernel_size, stride, padding, dilation, ceil_mode))
 
     @op.def_jvp
-    def jvp(xp, t, y, x, kernel_size, stride, padding, dilation, ceil_mode):
-        return _tangent_of_largest(xp, t, y, x, windows_of(op, x, kernel_size, stride, padding, dilation, ceil_mode))
+    def jvp(xp, t, x, kernel_size, stride, padding, dilation, ceil_mode):
+        return _tangent_of_largest(xp, op, t, x, windows_of(op, x, kernel_size, stride, padding, dilation, ceil_mode))
 
 
 _declare_rules(max_pool2d)

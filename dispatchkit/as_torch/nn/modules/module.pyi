@@ -18,3 +18,5 @@ register_module_buffer_registration_hook: Any
 register_module_module_registration_hook: Any
 
 register_module_parameter_registration_hook: Any
+
+_IncompatibleKeys: Any

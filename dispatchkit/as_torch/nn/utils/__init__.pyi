@@ -13,6 +13,7 @@ from dispatchkit.as_torch.nn.utils import parametrizations as parametrizations
 from dispatchkit.as_torch.nn.utils import parametrize as parametrize
 from dispatchkit.as_torch.nn.utils import prune as prune
 from dispatchkit.as_torch.nn.utils import rnn as rnn
+from dispatchkit.as_torch.nn.utils import stateless as stateless
 from dispatchkit.nn.utils import parameters_to_vector as parameters_to_vector
 from dispatchkit.nn.utils import vector_to_parameters as vector_to_parameters
 from typing import Any

@@ -1,4 +1,4 @@
-"""`torch.nn.attention` of PyTorch in terms of dispatchkit.
+"""`torch.quasirandom` of PyTorch in terms of dispatchkit.
 
 Written by ``nox -s generated`` from the table; do not edit.
 """
@@ -6,6 +6,4 @@ Written by ``nox -s generated`` from the table; do not edit.
 # mypy: disable-error-code="misc, no-redef, override"
 from typing import Any
 
-SDPBackend: Any
-
-sdpa_kernel: Any
+SobolEngine: Any

@@ -1,0 +1,11 @@
+"""`torch._jit_internal` of PyTorch in terms of dispatchkit.
+
+Written by ``nox -s generated`` from the table; do not edit.
+"""
+
+# mypy: disable-error-code="misc, no-redef, override"
+from typing import Any
+
+unused: Any
+
+_copy_to_script_wrapper: Any

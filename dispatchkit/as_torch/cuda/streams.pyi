@@ -1,0 +1,17 @@
+"""`torch.cuda.streams` of PyTorch in terms of dispatchkit.
+
+Written by ``nox -s generated`` from the table; do not edit.
+"""
+
+# mypy: disable-error-code="misc, no-redef, override"
+from typing import Any
+
+CUDAGraph: Any
+
+Event: Any
+
+Stream: Any
+
+StreamContext: Any
+
+graph: Any
