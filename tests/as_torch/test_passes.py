@@ -83,7 +83,13 @@ def test_hooks_are_read_and_replaced_by_their_private_name() -> None:
     x._backward_hooks = {}
     x.sum().backward()
     assert seen == []
-    assert torch.ones(1)._backward_hooks is None
+    plain: Any = torch.ones(1)
+    assert plain._backward_hooks is None
+    plain._backward_hooks = {}
+    plain._backward_hooks["test"] = seen.append
+    (x * plain).sum().backward()
+    assert seen == []
+    assert list(plain._backward_hooks) == ["test"]
 
 
 def test_volatile_is_gone_with_a_warning() -> None:

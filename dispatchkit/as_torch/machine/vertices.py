@@ -52,13 +52,17 @@ def register_post_accumulate_grad_hook(self: Any, hook: Callable[[Any], object])
 def hooks_of(self: Any) -> Any:
     """Return the hooks that `register_hook` has registered, by their ids; None where there are none."""
     vertex = vertex_of(self)
-    return None if vertex is None or vertex.extras is None else vertex.extras.hooks or None
+    if vertex is None:
+        return vars(self).get("_backward_hooks")  # of a tensor that no gradient flows to, and which calls none
+    return None if vertex.extras is None else vertex.extras.hooks or None
 
 
 def set_hooks(self: Any, hooks: Any) -> None:
-    """Replace the hooks of a tensor that gradients flow to."""
+    """Replace the hooks of a tensor, which are called where gradients flow to it."""
     vertex = vertex_of(self)
-    if vertex is not None:
+    if vertex is None:
+        vars(self)["_backward_hooks"] = hooks
+    else:
         extras_of(vertex).hooks = dict(hooks or ())
 
 
