@@ -1,6 +1,8 @@
-"""`diag`, and `where` with a condition alone."""
+"""`diag`, `where` with a condition alone, and indices of arrays of NumPy."""
 
 from __future__ import annotations
+
+from typing import Any
 
 import numpy as np
 import pytest
@@ -55,3 +57,11 @@ def test_a_condition_alone_is_a_call_of_nonzero() -> None:
 def test_a_condition_with_one_array_is_refused() -> None:
     with pytest.raises(TypeError, match=r"^dispatchkit.where: missing a required argument: 'x2'; its signature"):
         dk.where(dk.asarray([True]), 1.0)  # type: ignore[call-arg]
+
+
+@pytest.mark.parametrize("key", [1, slice(1, None), (0, 1), np.array([1, 0])])
+def test_an_array_of_numpy_is_selected_from_as_a_tensor_is(key: Any) -> None:
+    array = np.arange(6.0).reshape(2, 3)
+    selected = dk.getitem(array, key)
+    assert type(selected) is dk.Tensor
+    assert selected.tolist() == array[key].tolist()
