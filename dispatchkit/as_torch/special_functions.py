@@ -151,10 +151,12 @@ OPERATIONS: dict[str, Any] = {
 }
 
 
-@OPERATIONS["special.xlog1py"].def_partial("x1")
 def xlog1py_partial_x1(xp: Any, x1: Any, x2: Any) -> Any:
     nothing = (x1 == 0) & (x2 <= -1)
     return xp.where(nothing, 0.0, xp.log1p(xp.where(nothing, 0.0, x2)))
+
+
+OPERATIONS["special.xlog1py"].def_partial("x1")(xlog1py_partial_x1)
 
 
 AIRY: Any = SimpleNamespace(__name__="airy")

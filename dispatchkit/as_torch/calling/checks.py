@@ -278,7 +278,7 @@ def alike_in_bins(given: Given) -> None:
 
 @look_of("gradient")
 def axes_of_steps(given: Given) -> None:
-    spacing = given.get("spacing")
+    spacing: Any = given.get("spacing")
     axes = [part.ndim for part in spacing if is_array(part)] if isinstance(spacing, tuple) else []
     if any(count != 1 for count in axes):
         raise RuntimeError(

@@ -241,7 +241,8 @@ def shape_and_dtype_of_margins(given: Given) -> None:
 
 @look_of(*(f"{F}conv_transpose{axes}d" for axes in (1, 2)))
 def dtype_of_bias(given: Given) -> None:
-    x, bias = given["input"], given.get("bias")
+    x: Any = given["input"]
+    bias: Any = given.get("bias")
     if is_array(bias) and kind_of(x) == "c" and bias.dtype != x.dtype:
         raise RuntimeError(f"Input type ({dtype_name(x)}) and bias type ({dtype_name(bias)}) should be the same")
     if is_array(bias) and kind_of(bias) == "f" and kind_of(x) in "bui":
