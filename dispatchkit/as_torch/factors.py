@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from dispatchkit.as_torch.functions import linalg_solve
-from dispatchkit.as_torch.shared import hermitian_of, lapack_size, written_functions
+from dispatchkit.as_torch.shared import gradient_alone, hermitian_of, lapack_size, written_functions
 from dispatchkit.as_torch.table import ALONE, TRANSLATIONS, is_array
 from dispatchkit.declare.namespace import tensor_namespace as xp
 from dispatchkit.declare.wrapping import holds
@@ -112,7 +112,7 @@ def linalg_lstsq(A, B, rcond=None, *, driver=None):
 def linalg_pinv(A, rcond=None, hermitian=False, *, atol=None, rtol=None):
     if hermitian:
         # Of a Hermitian matrix, as of `eigh`: both triangles have part in the gradient.
-        A = hermitian_of("linalg.pinv", A.detach()) + (A - A.detach())
+        A = hermitian_of("linalg.pinv", A.detach()) + gradient_alone(A)
     if rtol is None:
         rtol = rcond
     if atol is None and not is_array(rtol):
@@ -184,11 +184,17 @@ def linalg_solve_triangular(A, B, *, upper, left=True, unitriangular=False):
         A = xp.where(xp.eye(A.shape[-1], dtype=xp.bool), 1, A)
     if xp.isdtype(A.dtype, "complex floating") or not xp.isdtype(B.dtype, "complex floating"):
         B = xp.astype(B, A.dtype, copy=False)
-    if holds(xp.all(xp.linalg.diagonal(A) != 0)):
+    if _is_solved_at_once(A, B):
         return linalg_solve(A, B, left=left)
     if left:
         return _substituted(A, B, upper)
     return _substituted(A.mT, B.mT, not upper).mT
+
+
+def _is_solved_at_once(A: Any, B: Any) -> Any:
+    """Return whether all numbers of triangular equations are finite, and no factor on the diagonal is 0."""
+    is_finite = xp.all(xp.isfinite(A)) & xp.all(xp.isfinite(B))
+    return holds(xp.all(xp.linalg.diagonal(A) != 0) & is_finite)
 
 
 def _substituted(A: Any, B: Any, upper: bool) -> Any:
@@ -214,7 +220,7 @@ def cholesky_solve(input, input2, upper=False):
         lower = xp.conj(lower.mT)
     # One factor after the other: their product has the square of their condition number.
     higher = xp.conj(lower.mT)
-    if holds(xp.all(xp.linalg.diagonal(lower) != 0) & xp.all(xp.isfinite(lower))):
+    if _is_solved_at_once(lower, input):
         return xp.linalg.solve(higher, xp.linalg.solve(lower, input))
     return _substituted(higher, _substituted(lower, input, upper=False), upper=True)
 

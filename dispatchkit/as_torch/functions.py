@@ -19,7 +19,9 @@ import numpy as np
 from dispatchkit import nn
 from dispatchkit.as_torch.calling.checks import is_zero_somewhere
 from dispatchkit.as_torch.calling.promotion import NUMBERS, common_dtype
+from dispatchkit.as_torch.ranges import between
 from dispatchkit.as_torch.shared import (
+    gradient_alone,
     implicit_axis,
     in_dtype_of,
     index_along,
@@ -199,7 +201,7 @@ def _median_of_all(counted, input):
     is_median = (input == value) | (xp.isnan(input) & xp.isnan(value))
     with np.errstate(invalid="ignore"):
         share = xp.sum(xp.where(is_median, input, 0)) / xp.astype(xp.count_nonzero(is_median), input.dtype)
-        return xp.where(xp.isfinite(value), value + (share - share.detach()), share)
+        return xp.where(xp.isfinite(value), value + gradient_alone(share), share)
 
 
 TRANSLATIONS["median"] = partial(_median, xp.ones_like)
@@ -596,7 +598,11 @@ def unique_consecutive(input, return_inverse=False, return_counts=False, dim=Non
 def histogram(input, bins=100, *, range=None, weight=None, density=False):
     if weight is not None:
         weight = xp.ravel(weight)
-    counts, edges = np.histogram(xp.ravel(input), bins, range, density, weight)
+    x = xp.ravel(input)
+    if isinstance(bins, int) and bins > 0:
+        _, ends = np.histogram(x, 1, range)
+        bins = xp.asarray(between(float(ends[0]), float(ends[1]), bins + 1), dtype=input.dtype)
+    counts, edges = np.histogram(x, bins, None, density, weight)
     return tuple(xp.asarray(x, dtype=input.dtype) for x in (counts, edges))
 
 

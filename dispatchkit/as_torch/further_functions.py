@@ -8,7 +8,7 @@ from itertools import accumulate
 
 import numpy as np
 
-from dispatchkit.as_torch.calling.indices import index_like_pytorch
+from dispatchkit.as_torch.calling.indices import check_dtype_of_places, index_like_pytorch
 from dispatchkit.as_torch.calling.promotion import common_dtype, in_common_dtype
 from dispatchkit.as_torch.shared import in_floats, index_along, norm_of_vectors, running, several, written_functions
 from dispatchkit.as_torch.table import ALONE, TRANSLATIONS, is_array
@@ -397,10 +397,8 @@ def index_put(input, indices, values, accumulate=False):
     if len(indices) > input.ndim:
         raise IndexError(f"too many indices for tensor of dimension {input.ndim} (got {len(indices)})")
     if values.dtype != input.dtype:
-        raise RuntimeError(
-            f"Index put requires the source and destination dtypes match, got {input.dtype} for the destination and "
-            f"{values.dtype} for the source."
-        )
+        check_dtype_of_places(input, tuple(indices), values, accumulate=accumulate)
+        values = xp.astype(values if xp.isdtype(input.dtype, "complex floating") else xp.real(values), input.dtype)
     return xp.index_put(input, tuple([index_like_pytorch(each) for each in indices]), values, accumulate=accumulate)
 
 

@@ -15,7 +15,7 @@ import numpy as np
 
 from dispatchkit import nn
 from dispatchkit.as_torch.calling.promotion import in_common_dtype
-from dispatchkit.as_torch.shared import in_floats, norm_of_vectors, written_functions
+from dispatchkit.as_torch.shared import gradient_alone, in_floats, norm_of_vectors, written_functions
 from dispatchkit.as_torch.table import ALONE, TRANSLATIONS, is_array
 from dispatchkit.backends.arrays import dtype_name, same_dtype
 from dispatchkit.backends.numpy import HALF, SINGLE
@@ -450,7 +450,7 @@ def _unpooling(axes):
         places, elements = (xp.reshape(x, (*lead, -1)) for x in (indices, input))
         y = TRANSLATIONS["scatter"](zeros, -1, places, elements.detach())
         # Each of several elements for a place gets the gradient there, as in PyTorch.
-        return xp.reshape(y + xp.scatter_add(zeros, -1, places, elements - elements.detach()), (*lead, *lengths))
+        return xp.reshape(y + xp.scatter_add(zeros, -1, places, gradient_alone(elements)), (*lead, *lengths))
 
     return max_unpool
 

@@ -33,7 +33,7 @@ def _is_integral(dtype: Any) -> bool:
     return dtype is not None and numpy_dtype(dtype).kind in "iu"
 
 
-def _between(start: Any, end: Any, steps: int) -> Any:
+def between(start: Any, end: Any, steps: int) -> Any:
     """Return numbers at equal distances, each counted from the nearer end."""
     places = np.arange(steps)
     step: Any = 0.0
@@ -58,12 +58,12 @@ def linspace(start, end, steps, *, dtype=None, device=None, requires_grad=False)
             first = last = _whole(start, dtype)
             if steps > 1:
                 last = _whole(end, dtype)
-            numbers = np.trunc(_between(first, last, steps)).astype(np.int64)
+            numbers = np.trunc(between(first, last, steps)).astype(np.int64)
             return xp.asarray(numbers.astype(numpy_dtype(dtype)), **made)
     ends = [_number(value) for value in (start, end)]
     if all(isinstance(value, (int, float)) for value in ends) and not all(map(math.isfinite, ends)):
         with np.errstate(invalid="ignore"):
-            return xp.asarray(_between(ends[0], ends[1], steps), **(made | {"dtype": dtype or xp.get_default_dtype()}))
+            return xp.asarray(between(ends[0], ends[1], steps), **(made | {"dtype": dtype or xp.get_default_dtype()}))
     if dtype is None:
         is_complex = any(isinstance(value, complex) for value in ends)
         made["dtype"] = np.result_type(np.dtype(xp.get_default_dtype()), np.complex64 if is_complex else np.float16)
@@ -78,7 +78,7 @@ def logspace(start, end, steps, base=10.0, *, dtype=None, device=None, requires_
     made = {"device": device, "requires_grad": requires_grad}
     if _is_integral(dtype):
         with np.errstate(all="ignore"):
-            exponents = _between(_whole(start, dtype), _whole(end, dtype), steps)
+            exponents = between(_whole(start, dtype), _whole(end, dtype), steps)
             if steps == 1:
                 exponents = np.asarray([_number(start)])
             powers = np.power(float(base), exponents)

@@ -152,6 +152,17 @@ def complex_partial_imag(x1: Any, x2: Any) -> Any:
 OF_X = frozenset({"RMSNorm"})
 
 
+@operation(kind=kinds.elementwise, namespace="torch", decomposes=False)
+def gradient_alone(xp: Any, x: Any, /) -> Any:
+    """Return zeros, also for infinities and NaN, whose derivative by the elements is 1."""
+    return xp.zeros_like(x)
+
+
+@gradient_alone.def_partial
+def gradient_alone_partial(x: Any) -> Any:
+    return 1.0
+
+
 def forward_of(layer: Any) -> dict[str, Any]:
     """Return the `forward` of a layer of the library whose argument has PyTorch's name, as a member of a class."""
     function = layer.forward

@@ -149,7 +149,14 @@ OPERATIONS: dict[str, Any] = {
     for names in (UNARY, BINARY)
     for name, scipy in names.items()
 }
-OPERATIONS["special.xlog1py"].def_partial("x1")(lambda xp, x1, x2: xp.log1p(x2))
+
+
+def xlog1py_partial_x1(xp: Any, x1: Any, x2: Any) -> Any:
+    nothing = (x1 == 0) & (x2 <= -1)
+    return xp.where(nothing, 0.0, xp.log1p(xp.where(nothing, 0.0, x2)))
+
+
+OPERATIONS["special.xlog1py"].def_partial("x1")(xlog1py_partial_x1)
 
 
 AIRY: Any = SimpleNamespace(__name__="airy")

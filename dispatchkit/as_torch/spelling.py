@@ -42,6 +42,7 @@ from dispatchkit.as_torch.calling.indices import (
     selected_first,
     without_leading_ones,
 )
+from dispatchkit.as_torch.calling.number_checks import numbers_in
 from dispatchkit.as_torch.calling.quick import quick
 from dispatchkit.as_torch.calling.raised import as_raised_by_pytorch, raising_as_it_is, raising_as_pytorch
 from dispatchkit.as_torch.masking import masked_functions
@@ -143,7 +144,7 @@ class Tensor(PlainTensor):
         if (lengths := lengths_in(data)) is not None:
             data = (xp.empty(lengths),)
         if not isinstance(data[0], PlainTensor):
-            options.setdefault("dtype", xp.get_default_dtype())
+            data = (numbers_in(data[0], options.setdefault("dtype", xp.get_default_dtype())), *data[1:])
         super().__init__(*data, **options)
 
     @property
@@ -510,7 +511,7 @@ def give_methods() -> None:
     for kind in ("cpu", "cuda", "mps", "xpu"):
         held = property(lambda self, kind=kind: str(self.device).startswith(kind))  # type: ignore[misc]
         setattr(Tensor, f"is_{kind}", held)
-    for name in ("empty", "full", "ones", "zeros"):
+    for name in ("empty", "full", "ones", "tensor", "zeros"):
         setattr(Tensor, f"new_{name}", new_method(name))
     for dtype, name in {**table.CLASSES, "complex64": "CFloat", "complex128": "CDouble"}.items():
         setattr(Tensor, name.removesuffix("Tensor").lower(), converting(dtype))

@@ -21,6 +21,8 @@ PIVOTS = T([1, 2], dtype=torch.int32)
 SINGULAR = T([[1.0, 2.0], [0.0, 0.0]])
 LU = T([[1.0, 2.0], [0.5, 3.0]])
 COLUMNS = torch.ones(4, 9)
+COLUMN = T([[1.0], [2.0]])
+MAPS = torch.ones(1, 1, 2) + 0j
 ROWS = T([[2.0, 9.0], [2.0, 9.0], [1.0, 0.0], [1.0, 0.0]])
 
 TAKEN: list[tuple[Callable[[], Any], Any]] = [
@@ -88,6 +90,33 @@ TAKEN: list[tuple[Callable[[], Any], Any]] = [
     # Solutions by factors with infinities are computed row by row, and not refused as those of singular matrices.
     (lambda: torch.cholesky_solve(T([[2.0], [3.0]]), T([[1.0, 0.0], [INF, 1.0]])), [[INF], [-INF]]),
     (lambda: torch.cholesky_solve(T([[2.0], [3.0]]), T([[1.0, 0.0], [0.0, 0.0]])), [[NAN], [INF]]),
+    (lambda: torch.linalg.solve_triangular(T([[1.0, INF], [0.0, 2.0]]), COLUMN, upper=True), [[-INF], [1.0]]),
+    (lambda: torch.linalg.solve_triangular(T([[1.0, 0.0], [INF, 1.0]]), COLUMN, upper=False), [[1.0], [-INF]]),
+    (lambda: torch.linalg.solve_triangular(T([[1.0, NAN], [0.0, 1.0]]), COLUMN, upper=True), [[NAN], [2.0]]),
+    (
+        lambda: torch.linalg.solve_triangular(T([[1.0, INF], [0, 1]]), COLUMN.mT, upper=True, left=False),
+        [[1, -INF]],
+    ),
+    (lambda: torch.triangular_solve(COLUMN, T([[1.0, INF], [0.0, 2.0]])).solution, [[-INF], [1.0]]),
+    # Elements that have a gradient stay infinite where it is given them apart from their value.
+    (
+        lambda: F.max_unpool1d(T([[INF, -INF, NAN]]).requires_grad_(), T([[0, 2, 4]]), 2).detach(),
+        [[INF, 0.0, -INF, 0.0, NAN, 0.0]],
+    ),
+    (
+        lambda: F.embedding(T([0, 0]), T([[INF, -INF]]).requires_grad_(), scale_grad_by_freq=True).detach(),
+        [[INF, -INF], [INF, -INF]],
+    ),
+    # Tensors of one element are numbers where they stand in lists, and None before them is an element of none.
+    (lambda: torch.tensor([T([1.0]), 2]), [1.0, 2.0]),
+    (lambda: torch.as_tensor([[T([[3]])], [T(4)]]), [[3], [4]]),
+    (lambda: T([1.0]).new_tensor([1, 0], dtype=torch.bool), [True, False]),
+    (lambda: torch.arange(end=3), [0, 1, 2]),
+    # Edges of cells are counted from the nearer end.
+    (lambda: torch.histogram(T([-2.28, 1.8, 3.84], dtype=torch.float64), 3).hist, [1.0, 1.0, 1.0]),
+    # A single element goes into the places of a mask in any dtype.
+    (lambda: torch.index_put(SHORT, (T([True]),), T(1.5)), [1]),
+    (lambda: T([1, 2]).index_put_([T([False, True])], T([True])), [1, 1]),
     # A number that is a tensor is one element along an axis.
     (lambda: torch.zeros(3).scatter(0, T([1]), T(2.0)), [0.0, 2.0, 0.0]),
     (lambda: T([True, True]).scatter_(0, T([1]), T(False)), [True, False]),
@@ -316,6 +345,74 @@ REFUSED: list[tuple[Callable[[], Any], type[Exception], str]] = [
     (lambda: T([True]).normal_([1], 2.0), TypeError, "argument 'mean' must be float, not list"),
     (lambda: T([1.0]).exponential_(lambd=None), TypeError, "argument 'lambd' must be float, not NoneType"),
     (lambda: T([1.0]).bernoulli_("x"), TypeError, "argument 'p' must be float, not str"),
+    (lambda: T([1.0]).normal_(T([1.0])), TypeError, "argument 'mean' must be float, not Tensor"),
+    (lambda: T([1.0]).uniform_(0.0, T([1.0, 2.0])), TypeError, "argument 'high' must be float, not Tensor"),
+    (lambda: T([1.0]).cauchy_(sigma=T([1.0])), TypeError, "argument 'sigma' must be float, not Tensor"),
+    (lambda: T([1.0]).random_(T([3])), TypeError, r"random_\(\) .*: the bounds must be int, not Tensor"),
+    # Elements that are no numbers, also where a dtype is asked for.
+    (lambda: torch.tensor([None]), RuntimeError, "Could not infer dtype of NoneType"),
+    (lambda: torch.tensor([[1.0, None]], dtype=torch.float32), TypeError, "must be real number, not NoneType"),
+    (lambda: torch.tensor([None], dtype=torch.complex64), TypeError, "must be real number, not NoneType"),
+    (lambda: torch.as_tensor([None], dtype=torch.bool), TypeError, "'NoneType' object cannot be interpreted as an int"),
+    (lambda: torch.asarray([{}], dtype=torch.bool), TypeError, "'dict' object cannot be interpreted as an integer"),
+    (lambda: torch.tensor({1}), RuntimeError, "Could not infer dtype of set"),
+    (lambda: torch.tensor(["1"], dtype=torch.int64), ValueError, "too many dimensions 'str'"),
+    (lambda: torch.tensor("a", dtype=torch.bool), TypeError, r"new\(\): invalid data type 'str'"),
+    (
+        lambda: torch.tensor([T([1.0, 2.0])]),
+        ValueError,
+        r"only one element tensors .*, found shape \[2\]",
+    ),
+    (lambda: torch.Tensor([None]), TypeError, "must be real number, not NoneType"),
+    (lambda: torch.BoolTensor([None]), TypeError, "'NoneType' object cannot be interpreted as an integer"),
+    (lambda: T([1.0]).new_tensor([None]), TypeError, "must be real number, not NoneType"),
+    # A boolean is no length, and no number of a row.
+    (lambda: torch.zeros(True), TypeError, r"zeros\(\): argument 'size' must be tuple of ints, not bool"),
+    (lambda: torch.ones((True, 2)), TypeError, r"ones\(\): argument 'size' .*must be tuple of ints, not tuple"),
+    (lambda: torch.rand(True), TypeError, r"rand\(\): argument 'size' must be tuple of ints, not bool"),
+    (lambda: F.embedding(T([1]), LU, padding_idx=True), TypeError, "argument 'padding_idx' .*must be int, not bool"),
+    (
+        lambda: torch.take_along_dim(T(1.0), T([0]), 0),
+        RuntimeError,
+        "same number of dimensions, but got 0 dimensions for input, and 1 dimensions for indices",
+    ),
+    (
+        lambda: torch.take_along_dim(T([1.0]), T(0), 0),
+        RuntimeError,
+        "same number of dimensions, but got 1 dimensions for input, and 0 dimensions for indices",
+    ),
+    (lambda: torch.arange(1, None, 2), TypeError, "invalid combination of arguments: 'end' must be Number, not None"),
+    (
+        lambda: F.conv1d(MAPS, MAPS, T([1.0]), padding="same"),
+        RuntimeError,
+        r"Input type \(ComplexDouble\) and bias type \(Double\) should be the same",
+    ),
+    (
+        lambda: F.conv_transpose1d(MAPS, MAPS, T([True])),
+        RuntimeError,
+        r"Input type \(ComplexDouble\) and bias type \(Bool\) should be the same",
+    ),
+    (
+        lambda: F.binary_cross_entropy_with_logits(LU, LU, pos_weight=T([True, False])),
+        RuntimeError,
+        "Subtraction, the `-` operator, with a bool tensor is not supported",
+    ),
+    (lambda: F.avg_pool1d(torch.zeros(2, 0), 3, padding=1, ceil_mode=True), RuntimeError, r"but got shape \[2, 0\]"),
+    (
+        lambda: torch.cov(T([1.0]), aweights=T([[2.0]])),
+        RuntimeError,
+        "expected weights to have one or fewer dimensions but got weights with 2 dimensions",
+    ),
+    (
+        lambda: torch.gradient(T([1.0, 2.0]), spacing=[T([True, False])]),
+        RuntimeError,
+        "Negation, the `-` operator, on a bool",
+    ),
+    (
+        lambda: torch.index_put(SHORT, (T([True]),), T(1.5), accumulate=True),
+        RuntimeError,
+        "got Char for the destination and Double for the source",
+    ),
 ]
 
 
@@ -464,3 +561,25 @@ def test_second_derivatives_at_whole_places_are_those_of_the_side_behind(step: f
 def test_polynomials_of_high_degrees_stay_in_the_range_of_their_dtype_where_their_values_do() -> None:
     y = torch.special.laguerre_polynomial_l(T(-8.0, dtype=torch.float32), 254)
     assert y.item() == pytest.approx(1.3476657e36, rel=1e-4)
+
+
+def test_a_boolean_may_be_a_further_length() -> None:
+    assert torch.zeros(2, True).shape == torch.full((2, True), 1.0).shape == (2, 1)
+    assert torch.flip(T([[1, 2], [3, 4]]), (0, True)).tolist() == [[4, 3], [2, 1]]
+
+
+@pytest.mark.parametrize("dtype", [torch.bool, torch.int64])
+def test_alpha_dropout_of_nothing_keeps_the_dtype(dtype: Any) -> None:
+    assert F.alpha_dropout(torch.zeros(0, 3, dtype=dtype), 0.5, True).dtype == dtype
+
+
+def test_a_product_by_a_logarithm_of_what_has_none_has_no_gradient_at_0() -> None:
+    x = T([0.0, 0.0, 0.0], requires_grad=True)
+    torch.special.xlog1py(x, T([-1.0, -4.0, 1.0])).sum().backward()
+    assert x.grad.tolist() == [0.0, 0.0, math.log(2)]
+
+
+def test_what_stands_at_a_place_has_a_gradient_though_it_is_infinite() -> None:
+    x = T([[INF, -INF]]).requires_grad_()
+    F.max_unpool1d(x, T([[0, 3]]), 2).backward(T([[1.0, 2.0, 3.0, 4.0]]))
+    assert x.grad.tolist() == [[1.0, 4.0]]

@@ -202,6 +202,11 @@ def sums_of_reals(given: Given) -> None:
 
 @look_of("arange", "range")
 def real_steps_of_range(given: Given) -> None:
+    absent = [name for name in ("start", "end", "step") if name in given and given[name] is None]
+    if absent:
+        raise TypeError(f"invalid combination of arguments: {absent[0]!r} must be Number, not None")
+    if "end" in given:
+        given.setdefault("start", 0)
     if is_complex(given.get("dtype")):
         raise NotImplementedError('"arange" not implemented for complex numbers')
     no_boolean_results(given)
@@ -211,17 +216,6 @@ def no_boolean_results(given: Given) -> None:
     """Raise where numbers in steps are asked for as booleans."""
     if given.get("dtype") is not None and numpy_dtype(given["dtype"]).kind == "b":
         raise NotImplementedError("numbers in steps are not implemented for 'Bool'")
-
-
-@look_of("as_tensor", "asarray", "tensor")
-def some_data(given: Given) -> None:
-    if "data" not in given or given["data"] is not None:
-        return
-    if given.get("dtype") is None:
-        raise RuntimeError("Could not infer dtype of NoneType")
-    if numpy_dtype(given["dtype"]).kind in "bui":
-        raise TypeError("'NoneType' object cannot be interpreted as an integer")
-    raise TypeError("must be real number, not NoneType")
 
 
 def is_complex(dtype: Any) -> bool:
@@ -284,12 +278,14 @@ def alike_in_bins(given: Given) -> None:
 
 @look_of("gradient")
 def axes_of_steps(given: Given) -> None:
-    spacing = given.get("spacing")
+    spacing: Any = given.get("spacing")
     axes = [part.ndim for part in spacing if is_array(part)] if isinstance(spacing, tuple) else []
     if any(count != 1 for count in axes):
         raise RuntimeError(
             f"torch.gradient expected each element of spacing to have one dimension, but got elements with {axes}"
         )
+    if axes and "b" in map(kind_of, spacing):
+        raise RuntimeError("Negation, the `-` operator, on a bool tensor is not supported, found booleans in `spacing`")
 
 
 @look_of("gradient")

@@ -118,8 +118,15 @@ def long_places_along_axis(given: Given) -> None:
         return
     if given.get("dim") is None and numpy_name(index.dtype) not in ("int32", "int64"):
         raise RuntimeError(f"gather(): Expected dtype int32/int64 for index, found {dtype_name(index)}")
-    if given.get("dim") is not None and numpy_name(index.dtype) != "int64":
+    if given.get("dim") is None:
+        return
+    if numpy_name(index.dtype) != "int64":
         raise RuntimeError(f"torch.take_along_dim(): dtype of indices should be Long but got {dtype_name(index)}")
+    if is_array(given["input"]) and given["input"].ndim != index.ndim:
+        raise RuntimeError(
+            f"torch.take_along_dim(): input and indices should have the same number of dimensions, but got "
+            f"{given['input'].ndim} dimensions for input, and {index.ndim} dimensions for indices"
+        )
 
 
 @look_each_time_of("searchsorted", "bucketize")

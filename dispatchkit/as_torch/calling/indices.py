@@ -126,12 +126,13 @@ def without_leading_ones(value: Any) -> Any:
     return xp.reshape(elements, tuple(elements.shape[first:]))
 
 
-def check_dtype_of_places(x: Any, key: Any, value: Any) -> None:
+def check_dtype_of_places(x: Any, key: Any, value: Any, *, accumulate: bool = False) -> None:
     """Raise if elements of another dtype than that of a tensor are assigned to places that arrays name.
 
     Parameters
     ----------
     x, key, value : of an assignment ``x[key] = value``
+    accumulate : whether elements are added to those that there are, which no single element may be in another dtype
 
     Raises
     ------
@@ -144,7 +145,7 @@ def check_dtype_of_places(x: Any, key: Any, value: Any) -> None:
         return
     parts = key if type(key) is tuple else (key,)
     arrays = [part for part in parts if isinstance(part, (list, bool)) or is_array_of_places(part)]
-    of_one = len(arrays) == 1 and elements.numel() == 1 and kind_of(arrays[0]) == "b"
+    of_one = not accumulate and len(arrays) == 1 and elements.numel() == 1 and kind_of(arrays[0]) == "b"
     if of_one and np.ndim(arrays[0]) and kind_of(elements) == "c" and kind_of(x) != "c" and elements.item().imag:
         raise RuntimeError(f"value cannot be converted to type {dtype_name(x)} without overflow")
     if of_one and np.ndim(arrays[0]) and not elements.is_tracer:

@@ -275,6 +275,11 @@ def range_of_pivots(given: Given) -> None:
 @look_each_time_of("cov")
 def sum_of_weights(given: Given) -> None:
     weights = [given[name] for name in ("fweights", "aweights") if is_array(given.get(name))]
+    for x in weights:
+        if x.ndim > 1:
+            raise RuntimeError(
+                f"cov(): expected weights to have one or fewer dimensions but got weights with {x.ndim} dimensions"
+            )
     if not weights or any(x.is_tracer or x.ndim != 1 for x in weights) or len({x.shape for x in weights}) > 1:
         return
     counts: Any = math.prod([np.asarray(x.detach().array) for x in weights])

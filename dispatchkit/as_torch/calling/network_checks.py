@@ -241,7 +241,10 @@ def shape_and_dtype_of_margins(given: Given) -> None:
 
 @look_of(*(f"{F}conv_transpose{axes}d" for axes in (1, 2)))
 def dtype_of_bias(given: Given) -> None:
-    x, bias = given["input"], given.get("bias")
+    x: Any = given["input"]
+    bias: Any = given.get("bias")
+    if is_array(bias) and kind_of(x) == "c" and bias.dtype != x.dtype:
+        raise RuntimeError(f"Input type ({dtype_name(x)}) and bias type ({dtype_name(bias)}) should be the same")
     if is_array(bias) and kind_of(bias) == "f" and kind_of(x) in "bui":
         raise RuntimeError(f"result type {dtype_name(bias)} can't be cast to the desired output type {dtype_name(x)}")
     if is_array(bias) and kind_of(bias) != "c":
@@ -283,6 +286,10 @@ def windows_to_align(given: Given) -> None:
 
 @look_of(f"{F}binary_cross_entropy_with_logits")
 def dtype_of_weights(given: Given) -> None:
+    if is_array(given.get("pos_weight")) and kind_of(given["pos_weight"]) == "b":
+        raise RuntimeError(
+            "binary_cross_entropy_with_logits: Subtraction, the `-` operator, with a bool tensor is not supported"
+        )
     arrays = {name: value for name, value in given.items() if is_array(value)}
     target = given["target"]
     if kind_of(given["input"]) != "f" or len({numpy_dtype(x.dtype) for x in arrays.values()}) < 2:

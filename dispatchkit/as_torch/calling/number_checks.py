@@ -1,9 +1,9 @@
-"""What functions refuse of numbers in PyTorch's words: of what they draw by, and of what a dtype does not hold."""
+"""What functions refuse of numbers in PyTorch's words: of data, of what they draw by, and what a dtype lacks."""
 
 from __future__ import annotations
 
 import math
-from typing import Any
+from typing import Any, NoReturn
 
 import numpy as np
 
@@ -12,6 +12,9 @@ from dispatchkit.as_torch.calling.network_checks import expect_number
 from dispatchkit.as_torch.calling.promotion import common_dtype
 from dispatchkit.as_torch.table import is_array
 from dispatchkit.backends.arrays import numpy_dtype
+from dispatchkit.declare.namespace import tensor_namespace as xp
+
+__all__ = ["numbers_in"]
 
 F = "nn.functional."
 # The numbers that PyTorch brings into the dtype of tensors before it computes, where others are infinite in it.
@@ -23,6 +26,9 @@ OF_ONE_DTYPE = {
     **dict.fromkeys(("linspace", "logspace"), ("start", "end")),
     "where": ("input", "other"),
 }
+PLAIN = frozenset({bool, int, float, complex})
+# What makes a value a number, an array or a sequence of numbers.
+METHODS = ("__float__", "__index__", "__complex__", "__array__", "__array_interface__", "__getitem__")
 
 
 @look_of("bernoulli")
@@ -157,3 +163,68 @@ def real_factor(given: Given) -> None:
         expect_number(np.empty((), dtype), value)
     if dtype.kind in "bui" and isinstance(value, float):
         given["value"] = int(value)  # as numbers of integers are
+
+
+@look_of("as_tensor", "asarray", "tensor")
+def data_of_numbers(given: Given) -> None:
+    if "data" in given:
+        given["data"] = numbers_in(given["data"], given.get("dtype"))
+
+
+def numbers_in(data: Any, dtype: Any) -> Any:
+    """Return data with tensors of one element in lists as numbers.
+
+    Parameters
+    ----------
+    data : an array, a number, or a nested sequence of numbers
+    dtype : which is asked for; None for that of the numbers
+
+    Raises
+    ------
+    TypeError, RuntimeError or ValueError : for what is no number, as PyTorch does
+    """
+    if isinstance(data, (list, tuple)):
+        return _elements(data, dtype)
+    if not is_array(data):
+        _check_number(data, dtype, "")
+    return data
+
+
+def _elements(values: Any, dtype: Any) -> Any:
+    if PLAIN.issuperset(map(type, values)):
+        return values
+    elements = [_element(value, dtype) for value in values]
+    if all(after is before for after, before in zip(elements, values, strict=True)):
+        return values
+    return elements
+
+
+def _element(value: Any, dtype: Any) -> Any:
+    if isinstance(value, (list, tuple)):
+        return _elements(value, dtype)
+    if not is_array(value):
+        _check_number(value, dtype, "list")
+        return value
+    if value.is_tracer or not value.ndim:
+        return value
+    if value.numel() != 1:
+        raise ValueError(f"only one element tensors can be converted to Python scalars, found shape {[*value.shape]}")
+    return xp.reshape(value, ())
+
+
+def _check_number(value: Any, dtype: Any, within: str) -> None:
+    kind = type(value)
+    if isinstance(value, str) and within:
+        raise ValueError("too many dimensions 'str'")
+    if isinstance(value, str):
+        raise TypeError("new(): invalid data type 'str'")
+    if isinstance(value, dict) or not any(hasattr(kind, method) for method in METHODS):
+        _refuse(kind.__name__, dtype)
+
+
+def _refuse(name: str, dtype: Any) -> NoReturn:
+    if dtype is None:
+        raise RuntimeError(f"Could not infer dtype of {name}")
+    if numpy_dtype(dtype).kind in "bui":
+        raise TypeError(f"{name!r} object cannot be interpreted as an integer")
+    raise TypeError(f"must be real number, not {name}")

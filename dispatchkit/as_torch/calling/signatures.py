@@ -172,9 +172,10 @@ PASSED_ON = {
     **dict.fromkeys(("tril_indices", "triu_indices"), "int row, int col, int offset"),
     "eye": "int n, int m",
     "full": "int[] size",
+    **dict.fromkeys(("zeros", "ones", "empty", "rand", "randn"), "int[1] size"),
     "arange": "Scalar? start, Scalar? end, Scalar? step",
     "bernoulli": "Tensor input",
-    "nn.functional.embedding": "bool scale_grad_by_freq, bool sparse",
+    "nn.functional.embedding": "int? padding_idx, bool scale_grad_by_freq, bool sparse",
     "nn.functional.fold": "int[2] output_size, int[2] kernel_size, int[2] dilation, int[2] padding, int[2] stride",
     "nn.functional.unfold": "int[2] kernel_size, int[2] dilation, int[2] padding, int[2] stride",
     "nonzero": "Tensor input",
@@ -412,9 +413,13 @@ def _fits(path: str, argument: Argument, value: Any) -> bool:
         return argument.optional or (argument.has_default and argument.kind in FREE)
     if argument.several:
         if isinstance(value, (tuple, list)):
+            # Of whole numbers, the first alone may be no boolean.
             return all(
-                _is_of(path, argument, each) or _is_index(argument, each) or (each is None and argument.optional)
-                for each in value
+                _is_of(path, argument, each)
+                or _is_index(argument, each)
+                or (each is None and argument.optional)
+                or (place and argument.kind == "int" and isinstance(each, bool))
+                for place, each in enumerate(value)
             )
         becomes_whole = path in IN_WHOLE_NUMBERS and _is_real_number(value)
         return argument.single and (becomes_whole or _is_of(path, argument, value) or _is_index(argument, value))

@@ -19,6 +19,13 @@ def stride_of_windows(given: Given) -> None:
         del given["stride"]
 
 
+@look_each_time_of(f"{F}avg_pool1d")
+def elements_along_sequence(given: Given) -> None:
+    x: Any = given["input"]
+    if not x.shape[-1]:
+        raise RuntimeError(f"avg_pool1d: Expected sequences of at least one element, but got shape {[*x.shape]}")
+
+
 @look_each_time_of(f"{F}avg_pool3d")
 def lengths_of_windows(given: Given) -> None:
     x, kernels = given["input"], _of_axes(given["kernel_size"], 3)

@@ -17,6 +17,7 @@ from dispatchkit.as_torch.distributions.distribution import (
     rows,
     tensor_of,
 )
+from dispatchkit.as_torch.shared import gradient_alone
 from dispatchkit.as_torch.spelling import Tensor, spell
 from dispatchkit.declare.namespace import tensor_namespace as xp
 from dispatchkit.marks import override
@@ -579,7 +580,7 @@ class OneHotCategoricalStraightThrough(OneHotCategorical):
     @override
     def rsample(self, sample_shape: Any = ()) -> Any:
         draws = self.sample(sample_shape)
-        return draws + (self.probs - self.probs.detach())
+        return draws + gradient_alone(self.probs)
 
 
 class Multinomial(OfClasses):

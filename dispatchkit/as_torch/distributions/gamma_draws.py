@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from dispatchkit.as_torch.distributions.distribution import constant, rows
+from dispatchkit.as_torch.shared import gradient_alone
 from dispatchkit.declare.namespace import tensor_namespace as xp
 from dispatchkit.ops.random.generator import source_of
 
@@ -35,7 +36,7 @@ def standard_gammas(concentration: Any, shape: Any) -> Any:
     if not concentration.requires_grad:
         return values
     slopes = constant(slope(shapes, drawn), concentration)
-    return values + (concentration - concentration.detach()) * slopes
+    return values + gradient_alone(concentration) * slopes
 
 
 def slope(a: Any, x: Any) -> Any:

@@ -25,7 +25,12 @@ from dispatchkit.graph.sweep import call_at_the_end
 
 
 def drawing(
-    draw: Callable[..., Any], formula: Callable[..., Any], kinds: str = "f", *, of_nothing: bool = False
+    draw: Callable[..., Any],
+    formula: Callable[..., Any],
+    kinds: str = "f",
+    *,
+    of_nothing: bool = False,
+    by_arrays: bool = False,
 ) -> Callable[..., Any]:
     """Return the method that sets every element to what a formula makes of a number that is drawn.
 
@@ -35,12 +40,14 @@ def drawing(
     formula : of a number and the arguments of the method
     kinds : of elements that the method takes, as NumPy abbreviates them
     of_nothing : whether others are refused where there are no elements, too
+    by_arrays : whether an argument may be a tensor with axes
     """
     names = [*signature(formula).parameters][1:]
 
     def method(self: Any, *args: Any, generator: Any = None, **kwargs: Any) -> Any:
         for name, value in (*zip(names, args, strict=False), *kwargs.items()):
-            if not isinstance(value, Number) and not is_array(value):
+            is_taken = is_array(value) and (by_arrays or not value.ndim)
+            if not is_taken and (is_array(value) or not isinstance(value, Number)):
                 raise TypeError(f"argument {name!r} must be float, not {type(value).__name__}")
         is_taken = numpy_dtype(self.dtype).kind in kinds
         if not is_taken and not self.numel() and not of_nothing:
@@ -93,7 +100,7 @@ def _around(x: Any, mean: float = 0.0, std: float = 1.0) -> Any:
 DRAWN = {
     "normal_": drawing(random.normal, _around, "fc"),
     "uniform_": drawing(random.uniform, _between, "fc", of_nothing=True),
-    "bernoulli_": drawing(random.uniform, _is_below, "buif", of_nothing=True),
+    "bernoulli_": drawing(random.uniform, _is_below, "buif", of_nothing=True, by_arrays=True),
     "cauchy_": drawing(
         random.uniform, lambda x, median=0.0, sigma=1.0: median + sigma * xp.tan(math.pi * (x - 0.5)), of_nothing=True
     ),
@@ -230,6 +237,8 @@ def random_(self: Any, first: int = 0, last: int | None = None, *, generator: An
     last : the bound above them
     generator : of the numbers
     """
+    if any(is_array(bound) and bound.ndim for bound in (first, last)):
+        raise TypeError("random_() received an invalid combination of arguments: the bounds must be int, not Tensor")
     if last is None:
         kind = np.dtype(self.dtype)
         last = 2 ** (np.finfo(kind).nmant + 1) if kind.kind == "f" else 2

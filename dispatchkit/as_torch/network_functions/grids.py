@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from dispatchkit import nn
-from dispatchkit.as_torch.shared import written_functions
+from dispatchkit.as_torch.shared import gradient_alone, written_functions
 from dispatchkit.as_torch.table import ALONE, TRANSLATIONS
 from dispatchkit.declare.namespace import tensor_namespace as xp
 from dispatchkit.graph.recording import no_grad
@@ -258,7 +258,7 @@ def gumbel_softmax(logits, tau=1, hard=False, eps=1e-10, dim=-1):
     lengths[dim] = y.shape[dim]
     numbers = xp.reshape(xp.arange(y.shape[dim]), tuple(lengths))
     chosen = xp.astype(numbers == xp.argmax(y, axis=dim, keepdims=True), y.dtype)
-    return chosen + (y - y.detach())
+    return chosen + gradient_alone(y)
 
 
 def embedding(input, weight, padding_idx=None, max_norm=None, norm_type=2.0, scale_grad_by_freq=False, sparse=False):
@@ -268,7 +268,7 @@ def embedding(input, weight, padding_idx=None, max_norm=None, norm_type=2.0, sca
         counts = xp.bincount(xp.reshape(input, (-1,)), minlength=weight.shape[0])
         shares = xp.astype(1 / xp.maximum(counts, 1), weight.dtype)[:, None]
         # The value of the weights, and their gradient divided by how often they are looked up.
-        weight = weight.detach() + (weight - weight.detach()) * shares
+        weight = weight.detach() + gradient_alone(weight) * shares
     return functional.embedding(input, weight, padding_idx=padding_idx)
 
 
@@ -468,7 +468,8 @@ def _alpha_dropout(of_features, /, input, p=0.5, training=False, inplace=False):
         shape = input.shape
     kept = xp.random.bernoulli(1 - p, shape=shape) == 1
     scale = ((1 - p) * (1 + p * DROPPED**2)) ** -0.5
-    return scale * (xp.where(kept, input, DROPPED) - p * DROPPED)
+    # In the dtype of the elements, of which integers are taken where there are none.
+    return xp.astype(scale * (xp.where(kept, input, DROPPED) - p * DROPPED), input.dtype, copy=False)
 
 
 for _name, _function in written_functions(globals()).items():
