@@ -26,13 +26,13 @@ def load() -> tuple[dk.data.TensorDataset, dk.data.TensorDataset]:
     """Return images to train on and images to test with, each with its digit."""
     from sklearn.datasets import load_digits  # noqa: PLC0415  # the rest of the program can be had without it
 
-    digits = load_digits()
-    images = (digits.images[:, None] / 16).astype(np.float32)  # (N, channels, height, width), from 0 to 1
+    pixels, digits = load_digits(return_X_y=True)
+    images = (pixels.reshape(-1, 1, 8, 8) / 16).astype(np.float32)  # (N, channels, height, width), from 0 to 1
     order = np.random.default_rng(0).permutation(len(images))
     train, test = order[: len(order) * 3 // 4], order[len(order) * 3 // 4 :]
     return (
-        dk.data.TensorDataset(images[train], digits.target[train]),
-        dk.data.TensorDataset(images[test], digits.target[test]),
+        dk.data.TensorDataset(images[train], digits[train]),
+        dk.data.TensorDataset(images[test], digits[test]),
     )
 
 
