@@ -90,7 +90,7 @@ class Selection(Indexing):
                     path = cls, (type(key) if type(key) is not tuple else tuple(map(type, key)))
                     first = by_call.get(path) or decide(self, (x, key), {}, by_call, path)
                     to = getattr(first, "gives", None)
-                    if to is None:
+                    if to is None or not isinstance(x, Storage):
                         result = first(x, key)
                         if result is NotImplemented or result is None:
                             return continue_chain(self, first, (x, key), {}, result)

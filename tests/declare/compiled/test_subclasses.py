@@ -156,3 +156,12 @@ def test_an_error_of_a_parameter_names_the_operation_and_its_argument() -> None:
             functional.linear(x, w)
         texts.append(str(raised.value))
     assert texts[0] == texts[1]
+
+
+@pytest.mark.parametrize("key", [1, slice(1, None), [0, 2]])
+def test_parts_of_an_array_of_numpy_are_tensors(key: Any) -> None:
+    x = np.arange(3.0)
+    for _ in range(2):
+        y = dk.getitem(x, key)
+        assert type(y) is dk.Tensor
+        assert np.array_equal(y.array, x[key])
