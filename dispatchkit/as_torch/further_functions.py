@@ -235,10 +235,10 @@ def gather(input, dim, index, *, sparse_grad=False):
 
 def cat(tensors, dim=0):
     # Of old, an array of shape (0,) goes with any.
-    of_nothing = [x.shape == (0,) for x in tensors]
-    if all(of_nothing):
-        return xp.concat(tensors, axis=0)
+    of_nothing = [x.ndim == 1 and not len(x) for x in tensors]
     if any(of_nothing):
+        if all(of_nothing):
+            return xp.concat(tensors, axis=0)
         ndim = max(x.ndim for x in tensors)
         tensors = [x for x in tensors if ndim == 1 or x.shape != (0,)] or tensors
     return xp.concat(tensors, axis=dim)

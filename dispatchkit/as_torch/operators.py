@@ -22,6 +22,9 @@ Call = Callable[..., Any]
 Classes = frozenset[type]
 NUMBERS = frozenset({bool, int, float, complex})
 PLAIN = frozenset({int, float})
+LENGTHS = frozenset({int})
+# Operations that take the lengths of axes alone.
+OF_LENGTHS: dict[str, Call] = {"reshape": xp.reshape, "view": xp.view}
 # Operators of two operands by the functions that they are, with their reflected forms.
 REFLECTED = {
     "add": "add",
@@ -204,14 +207,30 @@ def unary(classes: Classes, plain: Call, function: Call) -> Call:
     return operator
 
 
-def spreading(function: Call) -> Call:
-    """Return the method that takes the numbers of a list one by one, as in `x.permute(1, 0)`."""
+def spreading(classes: Classes, path: str, function: Call) -> Call:
+    """Return the method that takes the numbers of a list one by one, as in `x.permute(1, 0)`.
+
+    Parameters
+    ----------
+    classes : of tensors and parameters
+    path, function : the name, and what looks at the arguments
+    """
+    plain = OF_LENGTHS.get(path)
 
     @functools.wraps(function)
     def method(self: Any, *args: Any, **kwargs: Any) -> Any:
-        if args and not isinstance(args[0], (tuple, list)) and hasattr(args[0], "__index__"):
-            args = (args,)
-        return function(self, *args, **kwargs)
+        if not args or isinstance(args[0], (tuple, list)) or not hasattr(args[0], "__index__"):
+            return function(self, *args, **kwargs)
+        looked_at = kwargs or plain is None or type(self) not in classes or not LENGTHS.issuperset(map(type, args))
+        if not looked_at and min(args) >= -1:
+            try:
+                y = plain(self, args)  # type: ignore[misc]  # not None
+            except Exception:  # noqa: BLE001, S110  # what looks at the arguments says it in PyTorch's words
+                pass
+            else:
+                if type(y) in classes:
+                    return y
+        return function(self, args, **kwargs)
 
     return method
 

@@ -394,9 +394,10 @@ def caller(path: str, function: Call, names: Any, targets: Any, shown: Any, oper
     answer: Call = whole.__call__
     if "inplace" in whole.names:
         answer = where_asked(path.rpartition(".")[2], list(whole.names).index("inplace"), answer)
-    call = show(quick(whole, answer, most, ALIKE), path, shown, operation)
+    call = show(quick(whole, answer, most, ALIKE, whole.plans_at_once), path, shown, operation)
     call.check = whole.check_in_place  # type: ignore[attr-defined]
-    call.as_method = show(quick(whole, whole.as_method, most, ALIKE), path, shown, operation)  # type: ignore[attr-defined]
+    method = quick(whole, whole.as_method, most, ALIKE, whole.plans_of_method)
+    call.as_method = show(method, path, shown, operation)  # type: ignore[attr-defined]
     return call
 
 
@@ -499,7 +500,7 @@ def give_methods() -> None:
             if is_property:
                 setattr(Tensor, path, property(function))
             elif path in table.SPREAD_METHODS:
-                setattr(Tensor, path, spreading(function))
+                setattr(Tensor, path, spreading(ALIKE, path, function))
             else:
                 setattr(Tensor, path, function)
             give_form_in_place(path, function)

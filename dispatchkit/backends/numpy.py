@@ -394,7 +394,8 @@ class NumpyNamespace:
         y = x.reshape(shape)
         if copy is None:
             return y
-        shared = np.may_share_memory(x, y)
+        # What had to be copied has the copy for its base.
+        shared = y.base is x or np.may_share_memory(x, y)
         if not copy and not shared and x.size:
             raise ValueError("Unable to avoid creating a copy while reshaping.")
         if copy and shared:

@@ -9,6 +9,7 @@ import numpy as np
 
 from dispatchkit.backends.arrays import is_fixed, is_inexact, may_share_memory, raw_array
 from dispatchkit.declare.operation import DeclaredOperation
+from dispatchkit.declare.wrapping import spec_of
 from dispatchkit.graph.node import CallNode, Output, snapshot_versions
 from dispatchkit.graph.recording import is_grad_enabled
 from dispatchkit.graph.storage import Storage, share_memory, vertex_of
@@ -136,6 +137,36 @@ def node_of_call(operation: DeclaredOperation, args: tuple[Any, ...], kwargs: di
     n.shape, n.dtype = result.shape, result.dtype
     if operation.derivative.plan.keeps_output:
         n.output = result
+    return n
+
+
+def node_of_sequence(
+    operation: DeclaredOperation, arrays: Any, rest: tuple[Any, ...], kwargs: dict[str, Any], result: Any
+) -> CallNode:
+    """Return the node of a call on a sequence of arrays, given first, and no other arrays, to which gradients flow.
+
+    It is that of `node_of_call`, in fewer steps.
+    """
+    if type(arrays) is not list and type(arrays) is not tuple:
+        return node_of_call(operation, (arrays, *rest), kwargs, result)
+    derivative = operation.derivative
+    plan, saved = derivative.plan, arrays
+    keeps = plan.keeps[0] or not derivative.rules
+    if not keeps:
+        saved = [None] * len(arrays)
+        if plan.saves_specs:
+            saved = [spec_of(x) for x in arrays]
+    n = CallNode()
+    n.operation = derivative
+    n.edges = tuple([vertex_of(x) if isinstance(x, Storage) else None for x in arrays])
+    n.saved, n.keywords = (saved, *rest), kwargs
+    n.output = None
+    if plan.keeps_output:
+        n.output = result
+    n.shape, n.dtype = result.shape, result.dtype
+    n.outputs = n.extras = None
+    if keeps:
+        snapshot_versions(n)
     return n
 
 

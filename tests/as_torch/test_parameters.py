@@ -25,6 +25,12 @@ CALLS: dict[str, Callable[[Any, Any], Any]] = {
     "p[1:, 0]": lambda x, p: p[1:, 0],
     "einsum": lambda x, p: torch.einsum("ij,jk->ik", x, p),
     "cat": lambda x, p: torch.cat([p, p]),
+    "cat with a tensor": lambda x, p: torch.cat([x, p], 1),
+    "stack": lambda x, p: torch.stack([p, x]),
+    "p.T": lambda x, p: p.T,
+    "p.view(-1)": lambda x, p: p.view(-1),
+    "p.reshape(1, 9)": lambda x, p: p.reshape(1, 9),
+    "p.transpose(0, 1)": lambda x, p: p.transpose(0, 1),
 }
 
 
@@ -41,7 +47,10 @@ def test_results_are_plain_tensors_in_the_graph(call: Callable[[Any, Any], Any])
         assert not call(x, p).requires_grad
 
 
-@pytest.mark.parametrize("call", [CALLS["x @ p"], CALLS["-p"], CALLS["p[0]"], CALLS["p.mean()"]])
+SHORT = ("x @ p", "-p", "p[0]", "p.mean()", "p.T", "p.view(-1)", "cat with a tensor")
+
+
+@pytest.mark.parametrize("call", [CALLS[name] for name in SHORT], ids=SHORT)
 def test_a_parameter_takes_few_steps_more_than_a_tensor(call: Callable[[Any, Any], Any]) -> None:
     x = torch.ones(3, 3)
     p, recorded = torch.nn.Parameter(x.clone()), x.clone().requires_grad_()

@@ -74,3 +74,38 @@ def test_a_call_of_the_kind_of_one_that_went_well_says_in_pytorchs_words_what_is
     with pytest.raises(ValueError, match=r"Expected input batch_size \(2\) to match target batch_size \(1\)") as raised:
         torch.nn.functional.nll_loss(scores, torch.tensor([0]))
     assert "dispatchkit" not in str(raised.value.__context__)
+
+
+def test_methods_and_functions_have_plans_of_their_own() -> None:
+    for _ in range(3):
+        assert X.transpose(0, 1).shape == torch.transpose(X, 0, 1).shape == (3, 2)
+        with pytest.raises(TypeError, match="unexpected keyword argument 'out'"):
+            X.transpose(0, 1, out=Y)
+
+
+def test_lengths_in_place_of_a_list_are_looked_at_where_they_do_not_fit() -> None:
+    for _ in range(3):
+        assert [X.view(3, 2).shape, X.reshape(-1).shape, X.T.reshape(2, 3).shape] == [(3, 2), (6,), (2, 3)]
+        assert X.view(6).data_ptr() == X.data_ptr()
+        with pytest.raises(RuntimeError):
+            X.view(4, 2)
+        with pytest.raises(RuntimeError):
+            X.T.view(6)
+        with pytest.raises(TypeError, match="view"):
+            X.view(True)
+        with pytest.raises(TypeError, match="reshape"):
+            X.reshape(2.0, 3)
+
+
+def test_keys_tell_lists_from_tuples_and_booleans_from_integers() -> None:
+    keys = [((X, value), {}) for value in ((1, 0), [1, 0], (True, 0), (1, False), (1,), 1, True, ((1,), 0), ((1, 0),))]
+    assert len({key_of(*call) for call in keys}) == len(keys)
+    assert key_of((X, (1, (X, 2.0))), {}) == key_of((Y, (1, (Y, 3.0))), {})
+    assert key_of((X, object()), {}) is key_of((X, [object()]), {}) is key_of((X, [1] * 9), {}) is None
+
+
+def test_joined_tensors_of_no_elements_go_with_any() -> None:
+    nothing = torch.zeros(0)
+    assert torch.cat([nothing, X]).tolist() == X.tolist()
+    assert torch.cat([nothing, nothing], 0).shape == (0,)
+    assert torch.cat([nothing, X[0]]).tolist() == X[0].tolist()

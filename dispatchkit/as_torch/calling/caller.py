@@ -138,7 +138,13 @@ class FunctionCaller:
         self.numbers = {} if path in OF_ALL else numbers_of(path)
         self.forms_of_method = forms_of_method(path)
         self.fitting: set[tuple[Any, ...]] = set()
+        # Of calls of the function, and of those of them that the method takes, too.
         self.plans: dict[Any, Plan] = {}
+        self.plans_of_method: dict[Any, Plan] = {}
+        # Of calls as the function gets them: those here know nothing of `inplace`.
+        self.plans_at_once = self.plans
+        if "inplace" in self.names:
+            self.plans_at_once = {}
         self.fresh = path in table.COPIED_HERE
         self.results = table.RESULTS.get(path, self.signatures.results)
         # Whether the kinds of arguments decide what is looked at.
@@ -218,7 +224,10 @@ class FunctionCaller:
         self.check_no_out(self.path, kwargs)
         if self.forms_of_method and (self.tensors is None or len(args) <= self.tensors):
             check_method(self.path, self.forms_of_method, args, kwargs)
-        return self(args, kwargs)
+        y = self(args, kwargs)
+        if self.plans and not kwargs and (plan := self.plans.get(key := key_of(args, kwargs))) is not None:
+            self.plans_of_method[key] = plan
+        return y
 
     def check_in_place(self, name: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
         """Raise for arguments that the method that changes its tensor does not take."""

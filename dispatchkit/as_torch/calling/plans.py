@@ -17,6 +17,7 @@ Look = Callable[[dict[str, Any]], Any]
 
 # What has part in a key by its value; all else that a key knows may vary from call to call.
 CONSTANTS = frozenset({bool, int, str, type(None)})
+ndarray = np.ndarray
 LONGEST = 8  # sequences whose elements have part in a key
 
 
@@ -25,30 +26,44 @@ def key_of(args: Sequence[Any], kwargs: Mapping[str, Any]) -> Any:
 
     It is None for a call with other arguments than tensors in NumPy's memory, numbers, texts, and sequences of these.
     """
-    parts = [_part_of(value) for value in args]
+    parts: list[Any] = []
+    for value in args:
+        # At once, as most arguments are; each part begins with a type, which says what follows.
+        cls = type(value)
+        if cls in CONSTANTS:
+            parts += (cls, value)
+        elif isinstance(value, Storage) and not value.is_tracer and type(array := value.array) is ndarray:
+            parts += (cls, array.ndim, array.dtype.char)
+        elif not _put_parts(value, parts):
+            return None
     for name, value in kwargs.items():
-        parts += [name, _part_of(value)]
-    if None in parts:
-        return None
+        parts.append(name)
+        if not _put_parts(value, parts):
+            return None
     return tuple(parts)
 
 
-def _part_of(value: Any) -> Any:
+def _put_parts(value: Any, parts: list[Any]) -> bool:
+    """Add to a key what an argument has in it, its type first; return whether a key may have it."""
     cls = type(value)
     if cls in CONSTANTS:
-        return cls, value
-    if cls is float:
-        return cls
-    if cls is tuple or cls is list:
+        parts += (cls, value)
+    elif cls is tuple or cls is list:
         if len(value) > LONGEST:
-            return None
-        parts = [_part_of(each) for each in value]
-        if None in parts:
-            return None
-        return cls, *parts
-    if isinstance(value, Storage) and not value.is_tracer and type(value.array) is np.ndarray:
-        return cls, value.array.ndim, value.array.dtype.char
-    return None
+            return False
+        if CONSTANTS.issuperset(map(type, value)):
+            parts += (cls, tuple(value), *map(type, value))
+            return True
+        parts += (cls, len(value))
+        for each in value:
+            if not _put_parts(each, parts):
+                return False
+    elif isinstance(value, Storage) and not value.is_tracer and type(array := value.array) is ndarray:
+        parts += (cls, array.ndim, array.dtype.char)
+    else:
+        parts.append(cls)
+        return cls is float
+    return True
 
 
 def _varies(value: Any) -> bool:
@@ -88,6 +103,9 @@ class Plan:
         self.arguments = dict(arguments)
         self.places = [(place, x.place) for place, x in enumerate(first) if isinstance(x, _Varying)]
         self.names = [(name, x.place) for name, x in arguments.items() if isinstance(x, _Varying)]
+        # Of most calls the first argument alone varies.
+        self.first_alone = self.places == [(0, 0)] and not (self.names or looks)
+        self.rest = tuple(self.first[1:])
 
     def carried_out(self, function: Any, args: Sequence[Any], kwargs: Mapping[str, Any]) -> Any:
         """Return the result of a call of the key that the plan is for.
@@ -96,13 +114,17 @@ class Plan:
         ------
         OtherArgumentsError : where an argument is to be another one, which the plan does not know
         """
+        if self.first_alone:
+            value = args[0]
+            return function(tuple(value) if type(value) is list else value, *self.rest, **self.arguments)
         if self.looks:
             self.look(args, kwargs)
         first, arguments = self.first, self.arguments
         if self.places:
             first = first.copy()
             for place, source in self.places:
-                first[place] = _taken(source, args, kwargs)
+                value = args[source] if type(source) is int else kwargs[source]
+                first[place] = tuple(value) if type(value) is list else value
         if self.names:
             arguments = arguments.copy()
             for name, source in self.names:

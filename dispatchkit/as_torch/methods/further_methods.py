@@ -16,7 +16,7 @@ from dispatchkit import random
 from dispatchkit.as_torch.attributes.shapes import lengths_in
 from dispatchkit.as_torch.methods.storages import storage, untyped_storage
 from dispatchkit.as_torch.shared import in_dtype_of, of_parts
-from dispatchkit.as_torch.spelling import Tensor
+from dispatchkit.as_torch.spelling import Tensor, adopt
 from dispatchkit.as_torch.strided import memory_of
 from dispatchkit.as_torch.table import is_array
 from dispatchkit.backends.arrays import numpy_dtype
@@ -329,7 +329,7 @@ def reversed_axes(self: Any) -> Any:
     if not self.ndim:
         return self
     if self.ndim == 2:
-        return self.transpose(0, 1)
+        return adopt(xp.matrix_transpose(self))
     warnings.warn(
         "The use of `x.T` on tensors of dimension other than 2 to reverse their shape is deprecated: write `x.mT` to "
         "transpose batches of matrices, or `x.permute(*range(x.ndim - 1, -1, -1))` to reverse the order of all axes.",

@@ -29,7 +29,7 @@ from dispatchkit.declare.compiled.template import (
 from dispatchkit.declare.kernels import has_own_flow, through_kernels
 from dispatchkit.declare.libraries import library_of_call, same_library
 from dispatchkit.declare.operation import LEAF, LIKE, DeclaredOperation
-from dispatchkit.declare.outputs import finalize_all, is_held, node_of_call
+from dispatchkit.declare.outputs import finalize_all, is_held, node_of_call, node_of_sequence
 from dispatchkit.declare.random_state import overseen
 from dispatchkit.declare.wrapping import make_leaf
 from dispatchkit.graph.recording import is_grad_enabled
@@ -280,9 +280,11 @@ def _general(operation: DeclaredOperation, finalizes: bool, *, sequence: bool = 
     """
     names = operation.parameters.signature.parameters
     call = "_args, _keywords"
+    node = f"_node_of_call(_operation, {call}, _r)"
     if sequence:
         call = "(_arrays, *_rest), _keywords"
-    record = ["if _tracked and _is_inexact(_r.dtype):", f"    _y._node = _node_of_call(_operation, {call}, _r)"]
+        node = "_node_of_sequence(_operation, _arrays, _rest, _keywords, _r)"
+    record = ["if _tracked and _is_inexact(_r.dtype):", f"    _y._node = {node}"]
     if LEAF in names:
         record += ["elif _requires_grad:", "    _y._node = _make_leaf(_r)"]
     return fill_template(
@@ -350,10 +352,8 @@ def _raw_arrays(operation: DeclaredOperation, values: Any) -> tuple[list[Any], l
     if type(values) in PYTHON_SCALARS:
         name = operation.parameters.names[0]
         raise TypeError(f"{operation.qualified_name}: {name} must be a sequence of arrays, found {values!r}")
-    types = {*map(type, values)}
-    if len(types) == 1 and issubclass(types.pop(), Storage):
-        return [x.array for x in values], list(values)
-    raw, tensors = [], []
+    raw: list[Any] = []
+    tensors: list[Storage] = []
     for x in values:
         if isinstance(x, Storage):
             tensors.append(x)
@@ -390,6 +390,7 @@ NAMES: Mapping[str, Any] = {
     "_make_leaf": make_leaf,
     "_namespace_of": namespace_of,
     "_node_of_call": node_of_call,
+    "_node_of_sequence": node_of_sequence,
     "_take_arrays": _take_arrays,
     "_raw_arrays": _raw_arrays,
     "_same_library": same_library,

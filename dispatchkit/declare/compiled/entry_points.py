@@ -135,20 +135,20 @@ CHECK = "    _check_numbers(_operation, _r, None)"
 
 
 def _arrays_of(tensors: Sequence[Any]) -> list[Any] | None:
-    """Return the arrays of some tensors of one type that nothing records; None of anything else."""
-    if not tensors or not isinstance(tensors[0], Storage):
-        return None
-    if is_grad_enabled():
-        for x in tensors:
-            if x._node is not None:
-                return None
-    return [x.array for x in tensors]
+    """Return the arrays of some tensors that nothing records; None of anything else."""
+    recorded = is_grad_enabled()
+    arrays = []
+    for x in tensors:
+        if not isinstance(x, Storage) or (recorded and x._node is not None):
+            return None
+        arrays.append(x.array)
+    return arrays
 
 
-def _type_of_members(tensors: Any) -> type | None:
-    """Return the one type of the members of a list or tuple.
+def _type_of_members(tensors: Any) -> type | tuple[type, ...] | None:
+    """Return the one type of the members of a list or tuple; the types, in order, where there are several.
 
-    Where there are several, or none, who answers is decided each time: the order of the types counts.
+    Where there is none, who answers is decided each time.
     """
     if type(tensors) is not list and type(tensors) is not tuple:
         return None
@@ -156,7 +156,7 @@ def _type_of_members(tensors: Any) -> type | None:
     for x in tensors:  # takes half the time of a set of the types
         if type(x) is not cls:
             if cls is not None:
-                return None
+                return tuple(dict.fromkeys(map(type, tensors)))
             cls = type(x)
     return cls
 

@@ -114,6 +114,8 @@ def dtype_meant(shape: Any) -> Any:
     value = shape
     if isinstance(shape, tuple) and len(shape) == 1:
         value = shape[0]
+    if type(value) is int:
+        return None
     if isinstance(value, type) and issubclass(value, Storage):
         raise TypeError(f"view: {value.__name__} is a class, not a shape; write x.as_subclass({value.__name__})")
     if isinstance(value, str):

@@ -37,6 +37,8 @@ CALLS: dict[str, Callable[[Any], Any]] = {
     "bounds": lambda w: dk.clip(w, 0.0, 1.0),
     "a sequence": lambda w: dk.concat([w, w], axis=1),
     "a sequence stacked": lambda w: dk.stack([w, w]),
+    "a sequence of two classes": lambda w: dk.concat([tensors(4, 3), w, tensors(4, 3)]),
+    "a sequence with an array": lambda w: dk.concat([np.ones((4, 3)), w]),
     "a part": lambda w: w[1:, 0],
     "a row": lambda w: w[1],
     "rows of an array": lambda w: w[np.asarray([2, 0])],
@@ -100,6 +102,36 @@ def test_a_rule_that_is_registered_later_is_seen_by_the_next_call(cls: type) -> 
             assert type(call()) is type(plain[1])  # type: ignore[no-untyped-call]
 
 
+def test_who_answers_a_sequence_of_several_classes_is_decided_once_and_by_their_order() -> None:
+    x, w = tensors(2, 3), Noted(tensors(2, 3))
+    concat = of(dk.concat)
+    for pair in ([x, w], [w, x]):
+        dk.concat(pair)
+        assert tuple(map(type, pair)) in concat.table  # type: ignore[union-attr]  # is an operation
+    with dk.local_registrations():
+        dk.implements(dk.concat, Noted)(lambda arrays, **kwargs: "the rule")
+        assert [dk.concat([x, w]), dk.concat([w, x]), dk.concat([w, w])] == ["the rule"] * 3
+    assert dk.concat([x, w]).shape == (4, 3)
+
+
+@pytest.mark.parametrize(
+    ("call", "saved", "slope"),
+    [
+        (lambda w: dk.stack([w, w]), [None, None], 2.0),
+        (lambda w: dk.concat((w, 2.0 * w), axis=1), [(2, 3), (2, 3)], 3.0),
+        (lambda w: dk.concat([np.ones((2, 3)), w]), [(2, 3), (2, 3)], 1.0),
+    ],
+)
+def test_a_sequence_is_recorded_with_what_its_rule_reads(
+    call: Callable[[Any], Any], saved: list[Any], slope: float
+) -> None:
+    w = tensors(2, 3).requires_grad_()
+    y = call(w)
+    assert [x if x is None else x.shape for x in y.grad_fn.saved[0]] == saved
+    dk.sum(y).backward()
+    assert w.grad.tolist() == [[slope] * 3] * 2
+
+
 def test_modes_and_records_see_calls_of_parameters() -> None:
     x, w = tensors(2, 3), dk.nn.Parameter(tensors(4, 3))
     with dk.no_grad():
@@ -124,3 +156,12 @@ def test_an_error_of_a_parameter_names_the_operation_and_its_argument() -> None:
             functional.linear(x, w)
         texts.append(str(raised.value))
     assert texts[0] == texts[1]
+
+
+@pytest.mark.parametrize("key", [1, slice(1, None), [0, 2]])
+def test_parts_of_an_array_of_numpy_are_tensors(key: Any) -> None:
+    x = np.arange(3.0)
+    for _ in range(2):
+        y = dk.getitem(x, key)
+        assert type(y) is dk.Tensor
+        assert np.array_equal(y.array, x[key])
