@@ -388,14 +388,14 @@ def caller(path: str, function: Call, names: Any, targets: Any, shown: Any, oper
     count : how many parameters of an operation are by position alone
     """
     whole = FunctionCaller(path, function, names, targets, shown, count, spell)
-    shown = shown_as_named(whole.names, shown)
-    most = len(names) if operation is None else count
+    shown, most = shown_as_named(whole.names, shown), len(names) if operation is None else count
     answer: Call = whole.__call__
     if "inplace" in whole.names:
-        answer = where_asked(path.rpartition(".")[2], list(whole.names).index("inplace"), answer)
-    call = show(quick(whole, answer, most, ALIKE), path, shown, operation)
+        answer = where_asked(path.rpartition(".")[2], list(whole.names).index("inplace"), answer, whole.ask)
+    call = whole.public = show(quick(whole, answer, most, ALIKE), path, shown, operation)
     call.check = whole.check_in_place  # type: ignore[attr-defined]
-    call.as_method = show(quick(whole, whole.as_method, most, ALIKE), path, shown, operation)  # type: ignore[attr-defined]
+    whole.method = show(quick(whole, whole.as_method, most, ALIKE), path, shown, operation)
+    call.as_method = whole.method  # type: ignore[attr-defined]
     return call
 
 
@@ -464,6 +464,7 @@ def new_method(name: str) -> Call:
         options = {"dtype": self.dtype, "device": self.device} | kwargs
         return spell(like_tensor(self, FUNCTIONS[name](*args, **options)))
 
+    method.__name__ = method.__qualname__ = f"new_{name}"
     method.__doc__ = f"Return what `{name}` makes, in the class and dtype of this tensor and on its device."
     return method
 
