@@ -105,8 +105,7 @@ def ask(
             return result
     if all(not isinstance(value, Storage) and tensor_protocol.types.participates(type(value)) for value in values):
         return NotImplemented  # rules of the library may answer
-    refuse(function, types)
-    return None
+    return refuse(function, types)
 
 
 def refuse(function: Callable[..., Any], types: Iterable[type]) -> NoReturn:
