@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from dispatchkit.as_torch.attributes.asking import ask
 from dispatchkit.as_torch.calling.promotion import CATEGORIES, of_number
 from dispatchkit.as_torch.calling.raised import as_raised_by_pytorch
 from dispatchkit.as_torch.shared import in_dtype_of
@@ -83,8 +84,18 @@ def give_operators(cls: Any, classes: Classes, functions: Mapping[str, Call]) ->
     cls.__rsub__ = without_booleans(cls.__rsub__, functions["rsub"])
     for name, path in OF_ONE.items():
         setattr(cls, f"__{name}__", unary(classes, getattr(cls, f"__{name}__"), functions[path]))
+    for name in ("matmul", "rsub", *REFLECTED, *COMPARISONS, *OF_ONE):
+        show_name(getattr(cls, f"__{name}__"), f"__{name}__")
+    for name in REFLECTED:
+        show_name(getattr(cls, f"__r{name}__"), f"__r{name}__")
+        show_name(getattr(cls, f"__i{name}__"), f"__i{name}__")
     cls.__hash__ = cls.__base__.__hash__
     cls.__array_ufunc__ = beside_numbers(cls.__array_ufunc__)
+
+
+def show_name(operator: Any, name: str) -> None:
+    """Give an operator the name that it shows."""
+    operator.__name__ = operator.__qualname__ = name
 
 
 def goes_with(classes: Classes, self: Any, other: Any) -> bool:
@@ -232,6 +243,9 @@ def spreading(classes: Classes, path: str, function: Call) -> Call:
                     return y
         return function(self, args, **kwargs)
 
+    check: Any = getattr(function, "check", None)
+    if check is not None:
+        check.__self__.method = method
     return method
 
 
@@ -260,6 +274,9 @@ def in_place(classes: Classes, name: str, function: Call, plain: Call | None) ->
             if plain is not None and known and are_plain(classes, self, args):
                 return plain(self, *args)
             if check is not None:
+                y = ask(method, (self, *args), kwargs)
+                if y is not NotImplemented:
+                    return y
                 check(f"{name}_", (self, *args), kwargs)
             if dtype_name(kwargs.get("dtype") or self.dtype) != dtype_name(self.dtype):
                 raise RuntimeError(
@@ -281,7 +298,7 @@ def takes_tensors_alone(overloads: Sequence[Any]) -> bool:
     return bool(second) and all(argument.kind == "Tensor" for argument in second)
 
 
-def where_asked(name: str, place: int, call: Call) -> Call:
+def where_asked(name: str, place: int, call: Call, first: Call) -> Call:
     """Return a caller that writes a result into the first argument, and returns that, where `inplace` is true.
 
     Parameters
@@ -289,6 +306,7 @@ def where_asked(name: str, place: int, call: Call) -> Call:
     name : of the function
     place : of the argument `inplace`
     call : gives the result of arguments by position and by name
+    first : gives what arguments answer themselves, or `NotImplemented`
     """
 
     def answer(args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
@@ -299,6 +317,9 @@ def where_asked(name: str, place: int, call: Call) -> Call:
             asked = args[place]
         if not asked:
             return call(args, kwargs)
+        y = first(args, kwargs)
+        if y is not NotImplemented:
+            return y
         others = [*args[1:place], *args[place + 1 :]]
         by_name = {key: value for key, value in kwargs.items() if key != "inplace"}
         # The first one may be given by its name.

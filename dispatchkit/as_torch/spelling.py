@@ -381,23 +381,21 @@ def caller(path: str, function: Call, names: Any, targets: Any, shown: Any, oper
 
     Parameters
     ----------
-    path : of the function inside PyTorch
-    function : the other
+    path, function : of the function inside PyTorch, and the other
     names, targets : what arguments are called by position, and which parameters take them
     shown : the parameters that it shows
     operation : which the other belongs to, or None
     count : how many parameters of an operation are by position alone
     """
     whole = FunctionCaller(path, function, names, targets, shown, count, spell)
-    shown = shown_as_named(whole.names, shown)
-    most = len(names) if operation is None else count
+    shown, most = shown_as_named(whole.names, shown), len(names) if operation is None else count
     answer: Call = whole.__call__
     if "inplace" in whole.names:
-        answer = where_asked(path.rpartition(".")[2], list(whole.names).index("inplace"), answer)
-    call = show(quick(whole, answer, most, ALIKE, whole.plans_at_once), path, shown, operation)
+        answer = where_asked(path.rpartition(".")[2], list(whole.names).index("inplace"), answer, whole.ask)
+    call = whole.public = show(quick(whole, answer, most, ALIKE, whole.plans_at_once), path, shown, operation)
     call.check = whole.check_in_place  # type: ignore[attr-defined]
     method = quick(whole, whole.as_method, most, ALIKE, whole.plans_of_method)
-    call.as_method = show(method, path, shown, operation)  # type: ignore[attr-defined]
+    call.as_method = whole.method = show(method, path, shown, operation)  # type: ignore[attr-defined]
     return call
 
 
@@ -466,6 +464,7 @@ def new_method(name: str) -> Call:
         options = {"dtype": self.dtype, "device": self.device} | kwargs
         return spell(like_tensor(self, FUNCTIONS[name](*args, **options)))
 
+    method.__name__ = method.__qualname__ = f"new_{name}"
     method.__doc__ = f"Return what `{name}` makes, in the class and dtype of this tensor and on its device."
     return method
 

@@ -19,7 +19,8 @@ from typing import Any
 import numpy as np
 
 from dispatchkit.as_torch import table
-from dispatchkit.as_torch.attributes.dtypes import plain_dtype
+from dispatchkit.as_torch.attributes.asking import ask, is_asking
+from dispatchkit.as_torch.attributes.dtypes import plain_dtype, spelled_dtype
 from dispatchkit.as_torch.calling import (  # noqa: F401  # they enter what they look at
     index_checks,
     matrix_checks,
@@ -105,6 +106,9 @@ class FunctionCaller:
         adopt: Call,
     ) -> None:
         self.path, self.function, self.names, self.targets, self.adopt = path, function, names, targets, adopt
+        # The function and the method that are shown.
+        self.public: Any = self
+        self.method: Any = self.as_method
         self.by_place = [targets[name] for name in names[:count]]
         # Whether it takes any number of tensors.
         self.several = any(p.kind is inspect.Parameter.VAR_POSITIONAL for p in shown)
@@ -141,10 +145,6 @@ class FunctionCaller:
         # Of calls of the function, and of those of them that the method takes, too.
         self.plans: dict[Any, Plan] = {}
         self.plans_of_method: dict[Any, Plan] = {}
-        # Of calls as the function gets them: those here know nothing of `inplace`.
-        self.plans_at_once = self.plans
-        if "inplace" in self.names:
-            self.plans_at_once = {}
         self.fresh = path in table.COPIED_HERE
         self.results = table.RESULTS.get(path, self.signatures.results)
         # Whether the kinds of arguments decide what is looked at.
@@ -170,8 +170,13 @@ class FunctionCaller:
         arguments: list[Any] = [overload[place] for overload in overloads if len(overload) > place]
         return not overloads or any(each.kind in OF_TENSORS and not each.several for each in arguments)
 
-    def __call__(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    def __call__(self, args: tuple[Any, ...], kwargs: dict[str, Any], public: Call | None = None) -> Any:
         """Return the result of a call.
+
+        Parameters
+        ----------
+        args, kwargs : of the call
+        public : the function that is called, if it is another than the one at its path
 
         Raises
         ------
@@ -184,27 +189,24 @@ class FunctionCaller:
         if kwargs and "dtype" in kwargs:
             kwargs["dtype"] = plain_dtype(kwargs["dtype"])
         if kwargs and kwargs.get("out") is not None and self.signatures.takes_out:
-            rest = {name: value for name, value in kwargs.items() if name != "out"}
-            self.check_arguments(args, rest)
-            if self.signatures.out == "dtype" and "dtype" in self.targets and isinstance(kwargs["out"], Storage):
-                dtype = kwargs["out"].dtype  # type: ignore[attr-defined]  # of a tensor
-                if rest.get("dtype") is not None and numpy_dtype(rest["dtype"]) != numpy_dtype(dtype):
-                    raise RuntimeError(f"dtype {rest['dtype']} does not match dtype of out parameter ({dtype})")
-                rest = {"dtype": dtype} | rest
-            gives_one = self.path in OF_ALL and (
-                len(args) + len(rest) == 1 or any(isinstance(value, Storage) for value in (*args[1:], *rest.values()))
-            )
-            several = self.path in LISTS or (len(self.results) > 1 and not gives_one)
-            name, same = self.path.rpartition(".")[2], self.signatures.out == "same"
-            return written_into(name, kwargs["out"], self, args, rest, several=several, same=same)
+            y = self.ask(args, kwargs, public)
+            if y is not NotImplemented:
+                return y
+            return self.write_out(args, kwargs)
+        key = key_of(args, kwargs)
+        plan = self.plans.get(key)
+        if plan is not None:
+            try:
+                return self.finished(plan.carried_out(self.function, args, kwargs))
+            except Exception:  # noqa: BLE001  # what looks at the arguments says it in PyTorch's words
+                key = None
+        else:
+            y = self.ask(args, kwargs, public)
+            if y is not NotImplemented:
+                return y
+            if not is_asking():
+                key = None  # the same call is to be asked elsewhere
         try:
-            key = key_of(args, kwargs)
-            plan = self.plans.get(key)
-            if plan is not None:
-                try:
-                    return self.finished(plan.carried_out(self.function, args, kwargs))
-                except Exception:  # noqa: BLE001  # what looks at the arguments says it in PyTorch's words
-                    key = None
             return self.answer(args, kwargs, key)
         except table.NotTranslated:
             raise TypeError(f"dispatchkit.as_torch.{self.path} has no operations for these arguments") from None
@@ -213,6 +215,35 @@ class FunctionCaller:
             if raised is error:
                 raise
             raise raised from error.__cause__
+
+    @property
+    def plans_at_once(self) -> Mapping[Any, Plan]:
+        """The plans of calls as the public function gets them, which may have an `inplace` that no plan knows."""
+        if "inplace" in self.names:
+            return {}
+        return self.plans
+
+    def ask(self, args: tuple[Any, ...], kwargs: dict[str, Any], public: Call | None = None) -> Any:
+        """Return what the `__torch_function__` of an argument answers, `NotImplemented` where none is to be asked."""
+        if "dtype" in kwargs:
+            kwargs = kwargs | {"dtype": spelled_dtype(kwargs["dtype"])}
+        return ask(public or self.public, args, kwargs)
+
+    def write_out(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        """Return the result of a call, which is written into its argument `out`."""
+        rest = {name: value for name, value in kwargs.items() if name != "out"}
+        self.check_arguments(args, rest)
+        if self.signatures.out == "dtype" and "dtype" in self.targets and isinstance(kwargs["out"], Storage):
+            dtype = kwargs["out"].dtype  # type: ignore[attr-defined]  # of a tensor
+            if rest.get("dtype") is not None and numpy_dtype(rest["dtype"]) != numpy_dtype(dtype):
+                raise RuntimeError(f"dtype {rest['dtype']} does not match dtype of out parameter ({dtype})")
+            rest = {"dtype": dtype} | rest
+        gives_one = self.path in OF_ALL and (
+            len(args) + len(rest) == 1 or any(isinstance(value, Storage) for value in (*args[1:], *rest.values()))
+        )
+        several = self.path in LISTS or (len(self.results) > 1 and not gives_one)
+        name, same = self.path.rpartition(".")[2], self.signatures.out == "same"
+        return written_into(name, kwargs["out"], self, args, rest, several=several, same=same)
 
     def as_method(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         """Return the result of a call of the method, which has no `out`.
@@ -224,7 +255,7 @@ class FunctionCaller:
         self.check_no_out(self.path, kwargs)
         if self.forms_of_method and (self.tensors is None or len(args) <= self.tensors):
             check_method(self.path, self.forms_of_method, args, kwargs)
-        y = self(args, kwargs)
+        y = self(args, kwargs, self.method)
         if self.plans and not kwargs and (plan := self.plans.get(key := key_of(args, kwargs))) is not None:
             self.plans_of_method[key] = plan
         return y

@@ -12,6 +12,7 @@ from contextlib import nullcontext
 from types import SimpleNamespace
 from typing import Any, NoReturn
 
+from dispatchkit.as_torch.attributes.asking import ask, overloaded, refuse, unasked
 from dispatchkit.as_torch.machine import settings
 from dispatchkit.as_torch.machine.custom_ops import OF_LIBRARY, Named
 from dispatchkit.as_torch.machine.limits import VERSION
@@ -74,22 +75,13 @@ class record_function(contextlib.ContextDecorator):  # noqa: N801  # PyTorch's n
 
 
 def has_torch_function(relevant_args: Any) -> bool:
-    """Return whether one of several values has a `__torch_function__` of its own.
+    """Return whether one of several values has a `__torch_function__` of its own, which is asked.
 
     Parameters
     ----------
     relevant_args : the values
     """
-    return any(_own_function(type(each)) is not None for each in relevant_args)
-
-
-def _own_function(cls: type) -> Any:
-    """Return the `__torch_function__` that a class defines itself."""
-    method = getattr(cls, "__torch_function__", None)
-    of_tensors = getattr(Tensor, "__torch_function__", None)
-    if cls is Tensor or getattr(method, "__func__", method) is getattr(of_tensors, "__func__", of_tensors):
-        return None
-    return method
+    return bool(overloaded(relevant_args))
 
 
 def handle_torch_function(public_api: Any, relevant_args: Any, *args: Any, **kwargs: Any) -> Any:
@@ -105,13 +97,10 @@ def handle_torch_function(public_api: Any, relevant_args: Any, *args: Any, **kwa
     ------
     TypeError : if none answers
     """
-    asked = [each for each in relevant_args if _own_function(type(each)) is not None]
-    types = tuple(dict.fromkeys(map(type, asked)))
-    for each in asked:
-        result = _own_function(type(each))(public_api, types, args, kwargs)
-        if result is not NotImplemented:
-            return result
-    raise TypeError(f"no implementation found for {public_api!r} on types {types}")
+    y = ask(public_api, args, kwargs, relevant_args)
+    if y is NotImplemented:
+        refuse(public_api, ())
+    return y
 
 
 def is_tensor_like(inp: Any) -> bool:
@@ -269,9 +258,10 @@ def parts() -> dict[str, dict[str, Any]]:
         "has_torch_function_variadic": lambda *values: has_torch_function(values),
     }
     mode = {"TorchFunctionMode": _without_instances("overrides.TorchFunctionMode", MODES)}
+    blocks = dict.fromkeys(("DisableTorchFunction", "DisableTorchFunctionSubclass"), unasked)
     others: dict[str, dict[str, Any]] = {
         "": {"ops": Named("torch.ops"), "_assert": assert_true, "_check": check},
-        "_C": {"_TensorMeta": type(Tensor), "_disabled_torch_function_impl": answer_plainly},
+        "_C": {"_TensorMeta": type(Tensor), "_disabled_torch_function_impl": answer_plainly, **blocks},
         "__config__": {"show": config, "parallel_info": config},
         "_tensor_str": {"PRINT_OPTS": SimpleNamespace(precision=4, threshold=1000, edgeitems=3), "_tensor_str": str},
         "library": OF_LIBRARY,

@@ -152,12 +152,15 @@ def _least(xp: Any, dtype: Any) -> Any:
     return xp.iinfo(dtype).min
 
 
-def _given_to_largest(xp: Any, op: Named, g: Any, x: Any, windows: Grid) -> Any:
+def _given_to_largest(xp: Any, g: Any, y: Any, x: Any, windows: Grid) -> Any:
     """Return the cotangent of what the largest elements of windows are found in.
 
-    They are found again rather than kept: a program may have changed the result in place.
+    Parameters
+    ----------
+    xp : namespace
+    g, y : the cotangent of the largest elements, and these
+    x, windows : what they are found in, and where
     """
-    y = _largest(xp, op, x, windows)
     each = _first_largest(y, padded(xp, x, windows, _least(xp, x.dtype)), windows)
     if xp is not numpy_namespace:
         zero = xp.zeros_like(g)
@@ -197,11 +200,27 @@ def _tangent_of_largest(xp: Any, op: Named, t: Any, x: Any, windows: Grid) -> An
 
 
 def _declare_rules(op: Any) -> None:
-    """Declare the derivatives of a search for largest elements."""
+    """Declare the derivatives of a search for largest elements.
+
+    Where gradients flow through NumPy's arrays the elements are kept, in a copy: a program may change the result in
+    place. The rules find them again.
+    """
+
+    def flow(x, /, kernel_size, stride=None, padding=0, dilation=1, ceil_mode=False):
+        windows = windows_of(op, x, kernel_size, stride, padding, dilation, ceil_mode)
+        y = _largest(numpy_namespace, op, x, windows)
+        kept = y.copy()
+        return y, lambda g, wanted: (_given_to_largest(numpy_namespace, g[0], kept, x, windows),)
+
+    @op.def_kernel("numpy", flow=flow, reads=("x",))
+    def forward(x, /, kernel_size, stride=None, padding=0, dilation=1, ceil_mode=False):
+        windows = windows_of(op, x, kernel_size, stride, padding, dilation, ceil_mode)
+        return _largest(numpy_namespace, op, x, windows)
 
     @op.def_vjp
     def vjp(xp, g, x, kernel_size, stride, padding, dilation, ceil_mode):
-        return _given_to_largest(xp, op, g, x, windows_of(op, x, kernel_size, stride, padding, dilation, ceil_mode))
+        windows = windows_of(op, x, kernel_size, stride, padding, dilation, ceil_mode)
+        return _given_to_largest(xp, g, _largest(xp, op, x, windows), x, windows)
 
     @op.def_jvp
     def jvp(xp, t, x, kernel_size, stride, padding, dilation, ceil_mode):
