@@ -35,7 +35,7 @@ class Held:
 
 def run(payload: bytes) -> Any:
     """Call a pickled function with its arguments, and return its pickled result; warnings are errors."""
-    import cloudpickle  # type: ignore[import-untyped]
+    import cloudpickle
 
     with warnings.catch_warnings():
         warnings.simplefilter("error")
