@@ -98,7 +98,9 @@ def test_lengths_in_place_of_a_list_are_looked_at_where_they_do_not_fit() -> Non
 
 
 def test_keys_tell_lists_from_tuples_and_booleans_from_integers() -> None:
-    keys = [((X, value), {}) for value in ((1, 0), [1, 0], (True, 0), (1, False), (1,), 1, True, ((1,), 0), ((1, 0),))]
+    keys: list[Any] = [
+        ((X, value), {}) for value in ((1, 0), [1, 0], (True, 0), (1, False), (1,), 1, True, ((1,), 0), ((1, 0),))
+    ]
     assert len({key_of(*call) for call in keys}) == len(keys)
     assert key_of((X, (1, (X, 2.0))), {}) == key_of((Y, (1, (Y, 3.0))), {})
     assert key_of((X, object()), {}) is key_of((X, [object()]), {}) is key_of((X, [1] * 9), {}) is None

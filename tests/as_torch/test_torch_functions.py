@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import functools
-import operator
 from collections.abc import Callable
 from typing import Any
 
@@ -15,6 +14,7 @@ import dispatchkit.as_torch as torch
 from dispatchkit.as_torch import nn
 from dispatchkit.as_torch.nn import functional as F  # as everybody calls it
 
+CORE: Any = torch._C
 HANDLED: dict[Any, Callable[..., Any]] = {}
 
 
@@ -47,7 +47,7 @@ class ScalarTensor:
 
 
 @implements(torch.mean)
-def mean(input: Any) -> float:
+def mean(input: Any) -> Any:
     return float(input._value) / input._N
 
 
@@ -68,9 +68,9 @@ def stack(tensors: Any, dim: int = 0) -> Any:
 
 
 def test_what_is_no_tensor_answers_functions() -> None:
-    d = ScalarTensor(5, 2)
+    d: Any = ScalarTensor(5, 2)
     assert torch.mean(d) == 0.4
-    s = ScalarTensor(2, 2)
+    s: Any = ScalarTensor(2, 2)
     assert repr(torch.add(s, s)) == "ScalarTensor(N=2, value=4)"
     t = torch.tensor([[1.0, 1], [1, 1]])
     npt.assert_array_equal(torch.add(s, t).numpy(), [[3, 1], [1, 3]])
@@ -96,15 +96,20 @@ class MetadataTensor:
         return MetadataTensor(func(*args, **(kwargs or {})), metadata=metadatas[0])
 
 
+def of(wrapper: Any) -> Any:
+    """Return the tensor in a wrapper."""
+    return wrapper._t
+
+
 def test_a_wrapper_calls_the_function_that_it_is_asked_for() -> None:
-    m = MetadataTensor([[1.0], [2.0]], metadata="This is a test")
-    t = torch.tensor([[3.0], [4.0]])
-    y = torch.add(t, m)
+    m: Any = MetadataTensor([[1.0], [2.0]], metadata="This is a test")
+    t: Any = torch.tensor([[3.0], [4.0]])
+    y: Any = torch.add(t, m)
     npt.assert_array_equal(y._t.numpy(), [[4], [6]])
     assert y._metadata == "This is a test"
-    npt.assert_array_equal(torch.mul(m, t)._t.numpy(), [[3], [8]])
-    npt.assert_array_equal(torch.sum(m, dim=0, dtype=torch.float64)._t.numpy(), [3])
-    assert F.linear(m, torch.ones(3, 1))._t.shape == (2, 3)
+    npt.assert_array_equal(of(torch.mul(m, t)).numpy(), [[3], [8]])
+    npt.assert_array_equal(of(torch.sum(m, dim=0, dtype=torch.float64)).numpy(), [3])
+    assert of(F.linear(m, torch.ones(3, 1))).shape == (2, 3)
 
 
 LOG: list[tuple[Any, tuple[Any, ...], dict[str, Any]]] = []
@@ -158,8 +163,8 @@ FUNCTIONS: list[tuple[Callable[..., Any], Any]] = [
     (lambda x: x > X, torch.Tensor.gt),
     (lambda x: x == 1, torch.Tensor.__eq__),
     (lambda x: x[0], torch.Tensor.__getitem__),
-    (lambda x: operator.iadd(x, 1), torch.Tensor.add_),
-    (lambda x: operator.itruediv(x, 2), torch.Tensor.div_),
+    (lambda x: x.__iadd__(1), torch.Tensor.add_),
+    (lambda x: x.__itruediv__(2), torch.Tensor.div_),
 ]
 
 
@@ -199,7 +204,7 @@ def test_results_several_numbers_and_gradients() -> None:
 def test_in_a_block_nobody_is_asked() -> None:
     x = X.as_subclass(LoggingTensor)
     assert torch.overrides.has_torch_function((x,))
-    with torch._C.DisableTorchFunctionSubclass():
+    with CORE.DisableTorchFunctionSubclass():
         assert not torch.overrides.has_torch_function((x,))
         functions, y = logged(torch.add, x, 1)
     assert functions == []
@@ -224,7 +229,7 @@ class Silent(torch.Tensor):
     def __torch_function__(cls, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
         return NotImplemented
 
-    def mean(self) -> str:
+    def mean(self, *args: Any, **kwargs: Any) -> Any:
         return "its own"
 
 

@@ -123,7 +123,7 @@ class Plan:
         if self.places:
             first = first.copy()
             for place, source in self.places:
-                value = args[source] if type(source) is int else kwargs[source]
+                value = args[source] if isinstance(source, int) else kwargs[source]
                 first[place] = tuple(value) if type(value) is list else value
         if self.names:
             arguments = arguments.copy()

@@ -237,7 +237,8 @@ def random_(self: Any, first: int = 0, last: int | None = None, *, generator: An
     last : the bound above them
     generator : of the numbers
     """
-    if any(is_array(bound) and bound.ndim for bound in (first, last)):
+    bounds: tuple[Any, ...] = first, last
+    if any(is_array(bound) and bound.ndim for bound in bounds):
         raise TypeError("random_() received an invalid combination of arguments: the bounds must be int, not Tensor")
     if last is None:
         kind = np.dtype(self.dtype)

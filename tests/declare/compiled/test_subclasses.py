@@ -129,6 +129,7 @@ def test_a_sequence_is_recorded_with_what_its_rule_reads(
     y = call(w)
     assert [x if x is None else x.shape for x in y.grad_fn.saved[0]] == saved
     dk.sum(y).backward()
+    assert w.grad is not None
     assert w.grad.tolist() == [[slope] * 3] * 2
 
 
