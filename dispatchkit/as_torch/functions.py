@@ -600,7 +600,7 @@ def histogram(input, bins=100, *, range=None, weight=None, density=False):
         weight = xp.ravel(weight)
     x = xp.ravel(input)
     if isinstance(bins, int) and bins > 0:
-        _, ends = np.histogram(x, 1, range)
+        _, ends = np.histogram(x.detach(), 1, range)
         bins = xp.asarray(between(float(ends[0]), float(ends[1]), bins + 1), dtype=input.dtype)
     counts, edges = np.histogram(x, bins, None, density, weight)
     return tuple(xp.asarray(x, dtype=input.dtype) for x in (counts, edges))

@@ -267,7 +267,7 @@ def test_subclasses_are_asked_by_torch_function() -> None:
         @classmethod
         def __torch_function__(cls, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
             seen.append(func.__name__)
-            return super().__torch_function__(func, types, args, kwargs)  # type: ignore[misc]
+            return super().__torch_function__(func, types, args, kwargs)
 
     class Plain(torch.Tensor):
         __torch_function__ = torch._C._disabled_torch_function_impl

@@ -52,8 +52,8 @@ class WarningDetection(graph.detect_anomaly):
     >>> import warnings
     >>> import dispatchkit.as_torch as torch
     >>> with warnings.catch_warnings(record=True) as seen:
-    ...     torch.autograd.detect_anomaly()
-    <dispatchkit.as_torch...WarningDetection object at ...>
+    ...     warnings.simplefilter("always")
+    ...     detection = torch.autograd.detect_anomaly()
     >>> str(seen[0].message)[:35]
     'Anomaly Detection has been enabled.'
     """

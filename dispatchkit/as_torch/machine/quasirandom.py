@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from typing import Any
 
 from dispatchkit.as_torch.spelling import Tensor
@@ -64,7 +65,8 @@ class SobolEngine:
         out : tensor that they are written into
         dtype : of the result; the default one if None
         """
-        points = self._sequence.random(n)
+        with warnings.catch_warnings(action="ignore"):  # of numbers of points other than 2**m, which PyTorch takes
+            points = self._sequence.random(n)
         self.num_generated += n
         drawn = Tensor(points.astype(numpy_dtype(dtype or xp.get_default_dtype())))
         if out is None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from math import prod
+from math import isfinite, prod
 from typing import Any
 
 from dispatchkit.declare.namespace import enter
@@ -286,12 +286,22 @@ def elu(xp: Any, x: Tensor, /, alpha: float = 1.0) -> Tensor:
     tensor([-0.6321,  2.0000])
     """
     x = real_floats(xp, elu, x)
-    return xp.where(x >= 0, x, alpha * xp.expm1(_negative_part(xp, x)))
+    return xp.where(_is_kept(x, alpha), x, alpha * xp.expm1(xp.where(x > 0, 0.0, x)))
 
 
 @elu.def_partial
 def elu_partial(xp, x, alpha):
     return xp.where(x > 0, 1.0, alpha * xp.exp(_negative_part(xp, x)))
+
+
+def _is_kept(x: Any, alpha: float) -> Any:
+    """Return which elements stay as they are: 0 is none of them, as `alpha` is the slope there, unless it is infinite.
+
+    No number is the product of 0 and an infinite `alpha`.
+    """
+    if isfinite(alpha):
+        return x > 0
+    return x >= 0
 
 
 def _negative_part(xp: Any, x: Any) -> Any:
@@ -350,7 +360,7 @@ def celu(xp: Any, x: Tensor, /, alpha: float = 1.0) -> Tensor:
     if alpha == 0:
         raise ValueError(f"{celu.__name__}: alpha must not be 0")
     x = real_floats(xp, celu, x)
-    return xp.where(x >= 0, x, alpha * xp.expm1(_negative_part(xp, x) / alpha))
+    return xp.where(_is_kept(x, alpha), x, alpha * xp.expm1(xp.where(x > 0, 0.0, x) / alpha))
 
 
 @celu.def_partial
