@@ -57,7 +57,6 @@ ACCEPTED = {
     r"_seeing\.py.*(results|densified)": "columns that only measured coverage has",
     r"_modes\.py.*__tensor_function__": "an override written as a plain method, which the protocol allows",
     r"_units_program\.py.*\"magnitude\"": "a quantity, as the gradient by one is",
-    r"training_digits\.py.*for class \"tuple": "scikit-learn's own annotations",
 }
 
 
