@@ -19,8 +19,8 @@ import numpy as np
 from dispatchkit import nn
 from dispatchkit.as_torch.calling.checks import is_zero_somewhere
 from dispatchkit.as_torch.calling.promotion import NUMBERS, common_dtype
-from dispatchkit.as_torch.ranges import between
 from dispatchkit.as_torch.shared import (
+    between,
     gradient_alone,
     implicit_axis,
     in_dtype_of,
@@ -601,7 +601,8 @@ def histogram(input, bins=100, *, range=None, weight=None, density=False):
     x = xp.ravel(input)
     if isinstance(bins, int) and bins > 0:
         _, ends = np.histogram(x.detach(), 1, range)
-        bins = xp.asarray(between(float(ends[0]), float(ends[1]), bins + 1), dtype=input.dtype)
+        edges = between(float(ends[0]), float(ends[1]), bins + 1)
+        bins = xp.asarray(edges, dtype=input.dtype).to(like=x)
     counts, edges = np.histogram(x, bins, None, density, weight)
     return tuple(xp.asarray(x, dtype=input.dtype) for x in (counts, edges))
 

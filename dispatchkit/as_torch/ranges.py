@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from dispatchkit.as_torch.shared import in_dtype_of, written_functions
+from dispatchkit.as_torch.shared import between, in_dtype_of, written_functions
 from dispatchkit.as_torch.table import ALONE, TRANSLATIONS, is_array
 from dispatchkit.backends.arrays import dtype_name, numpy_dtype
 from dispatchkit.declare.namespace import tensor_namespace as xp
@@ -31,18 +31,6 @@ def _whole(value: Any, dtype: Any) -> int:
 
 def _is_integral(dtype: Any) -> bool:
     return dtype is not None and numpy_dtype(dtype).kind in "iu"
-
-
-def between(start: Any, end: Any, steps: int) -> Any:
-    """Return numbers at equal distances, each counted from the nearer end."""
-    places = np.arange(steps)
-    step: Any = 0.0
-    if steps > 1:
-        step = (np.float64(end) - start) / (steps - 1)
-    from_start = start + step * places
-    if steps < 2:
-        return from_start
-    return np.where(places < steps // 2, from_start, end - step * (steps - 1 - places))
 
 
 def _checked_steps(steps: Any) -> None:

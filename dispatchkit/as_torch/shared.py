@@ -21,6 +21,18 @@ from dispatchkit.graph.storage import Storage
 from dispatchkit.protocol.kinds import kinds
 
 
+def between(start: Any, end: Any, steps: int) -> Any:
+    """Return numbers at equal distances, each counted from the nearer end."""
+    places = np.arange(steps)
+    step: Any = 0.0
+    if steps > 1:
+        step = (np.float64(end) - start) / (steps - 1)
+    from_start = start + step * places
+    if steps < 2:
+        return from_start
+    return np.where(places < steps // 2, from_start, end - step * (steps - 1 - places))
+
+
 def times(x: Any, alpha: Any, beside: Any = None) -> Any:
     """Return an array times a factor, itself where that is 1, which may be of another dtype.
 

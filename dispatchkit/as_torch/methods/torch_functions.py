@@ -45,12 +45,21 @@ def _torch_function(
 ) -> Any:
     """Answer a call as plain tensors do, giving results this class; what overrides reach by `super()`."""
     if not _is_shown(func):
-        return _answer(cls, func, types, args, kwargs)
+        return _answered(cls, func, types, args, kwargs)
     if not all(issubclass(cls, each) for each in types):
         return NotImplemented
     with unasked(keep=True):
         y = func(*args, **(kwargs or {}))
     return map_leaves(container_items, functools.partial(_in_class, cls, args), y)
+
+
+def _answered(
+    cls: Any, func: Any, types: tuple[type, ...], args: tuple[Any, ...], kwargs: Mapping[str, Any] | None
+) -> Any:
+    """Answer an operation of the library, or a function of PyTorch itself, of which other tensors have the answer."""
+    if of(func) is None:
+        return super(Tensor, cls).__torch_function__(func, types, args, dict(kwargs or {}))
+    return _answer(cls, func, types, args, kwargs)
 
 
 def _is_shown(func: Any) -> bool:
@@ -83,7 +92,7 @@ def answer_plainly(
     args, kwargs : of the call
     """
     if not _is_shown(func):
-        return _answer(Tensor, func, types, args, kwargs)
+        return _answered(Tensor, func, types, args, kwargs)
     with unasked():
         return func(*args, **(kwargs or {}))
 
