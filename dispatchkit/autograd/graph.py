@@ -6,7 +6,7 @@ import threading
 import weakref
 from collections.abc import Callable, Collection, Iterable, Sequence
 from functools import partial
-from typing import Any, Literal
+from typing import Any, ClassVar, Literal
 
 from dispatchkit.autograd.saved_values import (
     allow_mutation_on_saved_tensors,
@@ -212,8 +212,10 @@ class set_detect_anomaly(Setting):  # noqa: N801  # PyTorch's name
     False
     """
 
+    _observer: ClassVar[type[Anomaly]] = Anomaly
+
     def __init__(self, mode: bool, check_nan: bool = True) -> None:
-        super().__init__(watch_state, Anomaly(check_nan, is_on=mode))
+        super().__init__(watch_state, self._observer(check_nan, is_on=mode))
 
 
 class detect_anomaly(Block):  # noqa: N801  # PyTorch's name
@@ -255,5 +257,7 @@ class detect_anomaly(Block):  # noqa: N801  # PyTorch's name
     ...
     """
 
+    _observer: ClassVar[type[Anomaly]] = Anomaly
+
     def __init__(self, check_nan: bool = True) -> None:
-        super().__init__(watch_state, Anomaly(check_nan))
+        super().__init__(watch_state, self._observer(check_nan))

@@ -8,8 +8,6 @@ from collections.abc import Sequence
 
 from dispatchkit.autograd import graph
 from dispatchkit.graph.node import Anomaly
-from dispatchkit.protocol.blocks import Block, Setting
-from dispatchkit.protocol.observers import watch_state
 
 __all__ = ["OF_ANOMALIES"]
 
@@ -58,30 +56,17 @@ class WarningDetection(graph.detect_anomaly):
     'Anomaly Detection has been enabled.'
     """
 
+    _observer = _WarningAnomaly
+
     def __init__(self, check_nan: bool = True) -> None:
         warnings.warn(ENABLED, UserWarning, stacklevel=2)
-        Block.__init__(self, watch_state, _WarningAnomaly(check_nan))
+        super().__init__(check_nan)
 
 
 class WarningSwitch(graph.set_detect_anomaly):
-    """Switch `detect_anomaly` on or off at once; `with` switches it back on leaving.
+    """Switch `detect_anomaly` on or off at once: see `dispatchkit.autograd.set_detect_anomaly`."""
 
-    Parameters
-    ----------
-    mode : whether it is on from here on
-    check_nan : whether gradients that are no numbers count as failures
-
-    Examples
-    --------
-    >>> import dispatchkit as dk
-    >>> import dispatchkit.as_torch as torch
-    >>> with torch.autograd.set_detect_anomaly(True):
-    ...     dk.autograd.is_anomaly_enabled()
-    True
-    """
-
-    def __init__(self, mode: bool, check_nan: bool = True) -> None:
-        Setting.__init__(self, watch_state, _WarningAnomaly(check_nan, is_on=mode))
+    _observer = _WarningAnomaly
 
 
 OF_ANOMALIES = {"detect_anomaly": WarningDetection, "set_detect_anomaly": WarningSwitch}

@@ -27,9 +27,13 @@ def enter_dual_level() -> int:
     ------
     RuntimeError : if there is one; those of `dispatchkit.autograd.forward_ad` nest
     """
+    _check_outermost()
+    return forward_ad.enter_dual_level()
+
+
+def _check_outermost() -> None:
     if forward_ad.in_dual_level():
         raise RuntimeError("Nested forward mode AD is not supported at the moment")
-    return forward_ad.enter_dual_level()
 
 
 @contextmanager
@@ -54,11 +58,9 @@ def dual_level() -> Iterator[int]:
     ...     forward_ad.unpack_dual(torch.sin(x)).tangent
     tensor([1.0000, 0.5403])
     """
-    level = enter_dual_level()
-    try:
+    _check_outermost()
+    with forward_ad.dual_level() as level:
         yield level
-    finally:
-        forward_ad.exit_dual_level(level=level)
 
 
 def make_dual(tensor: Any, tangent: Any, *, level: int | None = None) -> Any:
