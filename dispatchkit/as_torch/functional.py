@@ -153,7 +153,7 @@ def hvp(func, inputs, v=None, create_graph=False, strict=False):
 
 
 def _refuse_both(name, strict, vectorize):
-    """Raise where PyTorch does not look whether outputs depend on inputs, in whose programs nothing may rest on it."""
+    """Raise for the two options together, which PyTorch refuses, though both are possible here."""
     if strict and vectorize:
         raise AutogradError(
             f"torch.autograd.functional.{name}: `strict=True` and `vectorize=True` are not supported together. Please "

@@ -77,14 +77,10 @@ def missing(place: str, name: str) -> NoReturn:
     ------
     AttributeError : saying what to write instead, if the table knows
     """
-    is_method = place == "Tensor"
-    path = name
-    if not is_method:
-        path = f"{place}.{name}".lstrip(".")
-    if is_method:
-        where = f"'{HOME}.Tensor' object"
+    if place == "Tensor":
+        path, where = name, f"'{HOME}.Tensor' object"
     else:
-        where = f"module '{f'{HOME}.{place}'.rstrip('.')}'"
+        path, where = f"{place}.{name}".lstrip("."), f"module '{f'{HOME}.{place}'.rstrip('.')}'"
     text = f"{where} has no attribute {name!r}"
     if not name.startswith("_"):
         near = get_close_matches(path, FUNCTIONS, 1, 0.8)
@@ -388,7 +384,8 @@ def caller(path: str, function: Call, names: Any, targets: Any, shown: Any, oper
     count : how many parameters of an operation are by position alone
     """
     whole = FunctionCaller(path, function, names, targets, shown, count, spell)
-    shown, most = shown_as_named(whole.names, shown), len(names) if operation is None else count
+    shown = shown_as_named(whole.names, shown)
+    most = len(names) if operation is None else count
     answer: Call = whole.__call__
     if "inplace" in whole.names:
         answer = where_asked(path.rpartition(".")[2], list(whole.names).index("inplace"), answer, whole.ask)
@@ -601,8 +598,10 @@ def members_of(module: ModuleType) -> dict[str, Any]:
     for name in vars(module)["__all__"]:
         value = getattr(module, name)
         if isinstance(value, FunctionType):
-            calls = module in (autograd, func, functional, autograd.forward_ad)
-            value = (spelling_calls if calls else spelling_results)(value)
+            if module in (autograd, func, functional, autograd.forward_ad):
+                value = spelling_calls(value)
+            else:
+                value = spelling_results(value)
         elif value in SUBCLASSES:
             value = SUBCLASSES[value]
         elif isinstance(value, type) and issubclass(value, nn.Module):
