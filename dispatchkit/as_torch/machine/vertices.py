@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable
-from typing import Any
+from typing import Any, NoReturn
 
 from dispatchkit.as_torch.calling.raised import raising_as_pytorch
 from dispatchkit.as_torch.spelling import Tensor, spell
@@ -15,7 +15,7 @@ from dispatchkit.graph.storage import extras_of, vertex_of
 
 __all__ = ["get_gradient_edge", "give_vertices"]
 
-ALWAYS_THERE = frozenset({"data", "requires_grad", "grad_fn", "_grad_fn", "_backward_hooks"})
+ALWAYS_THERE = ("data", "requires_grad", "grad_fn", "_grad_fn", "_backward_hooks")
 
 
 def grad_fn(self: Any) -> Any:
@@ -72,16 +72,17 @@ def volatile(self: Any) -> bool:
     return False
 
 
-def delete_attribute(self: Any, name: str) -> None:
-    """Delete an attribute.
+def without_deletion(name: str) -> property:
+    """Return an attribute that every tensor has, to delete which raises PyTorch's error.
 
-    Raises
-    ------
-    RuntimeError : for those that every tensor has
+    A `__delattr__` of the class in its place would make it take ten times as long to set any attribute.
     """
-    if name in ALWAYS_THERE:
+
+    def refuse(self: Any) -> NoReturn:
         raise RuntimeError(f"tensor attribute {name!r} cannot be deleted")
-    object.__delattr__(self, name)
+
+    attribute: property = getattr(Tensor, name)
+    return attribute.deleter(refuse)
 
 
 def give_vertices() -> None:
@@ -91,8 +92,9 @@ def give_vertices() -> None:
         "_grad_fn": property(grad_fn),
         "_backward_hooks": property(hooks_of, set_hooks),
         "volatile": property(volatile),
-        "__delattr__": delete_attribute,
         "register_post_accumulate_grad_hook": register_post_accumulate_grad_hook,
     }
     for name, attribute in held.items():
         setattr(Tensor, name, attribute)
+    for name in ALWAYS_THERE:
+        setattr(Tensor, name, without_deletion(name))
