@@ -9,7 +9,7 @@ import pickle
 import shutil
 import subprocess
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from importlib import import_module
 from importlib.util import find_spec
 from pathlib import Path
@@ -288,6 +288,102 @@ def test_modes_subclasses_and_kernels_that_come_later_are_asked(tensors: tuple[A
         operation.rules_changed()
     assert (a * b).tolist() == [3.0, 8.0]
     assert (a * 2.0).tolist() == [2.0, 4.0]
+
+
+class Box:
+    """Holds a number; `to_dense` makes an array of it."""
+
+    def __init__(self, value: float) -> None:
+        self.value = value
+
+    def to_dense(self) -> Any:
+        return dk.asarray([self.value])
+
+
+@pytest.fixture
+def boxes() -> Iterator[list[Any]]:
+    """Return where each call of a rule is noted, of operations of one array and of two."""
+    noted: list[Any] = []
+    with dk.local_registrations():
+        dk.array_type(fallback=dk.fallback.dense)(Box)
+
+        @dk.implements(dk.add)
+        def add_boxes(x1: Box, x2: Box, /) -> Any:
+            noted.append((x1.value, x2.value))
+            if x2.value < 0:
+                return NotImplemented
+            if x2.value == 0:
+                raise ValueError(f"{x1.value} and nothing")
+            return Box(x1.value + x2.value)
+
+        @dk.implements(dk.exp)
+        def exp_box(x: Box, /) -> Any:
+            return x.to_dense() * 2
+
+        @dk.implements(dk.mean)
+        def mean_box(x: Box, /, *, axis: Any = None, keepdims: bool = False) -> Any:
+            return (x.value, axis)
+
+        yield noted
+
+
+def test_rules_are_called_once_and_what_they_decline_goes_on(boxes: list[Any]) -> None:
+    one, two = Box(1.0), Box(2.0)
+    for _ in range(3):
+        assert dk.add(one, two).value == (one + two).value == 3.0  # type: ignore[operator]
+        assert dk.mean(one) == (1.0, None)
+        assert dk.mean(one, axis=0) == (1.0, 0)
+    assert boxes == [(1.0, 2.0)] * 6
+    boxes.clear()
+    with pytest.warns(dk.DensifyWarning, match=r"add.*Box"):
+        assert dk.add(one, Box(-2.0)).tolist() == [-1.0]
+    assert boxes == [(1.0, -2.0)]
+
+
+def test_errors_of_rules_come_out_without_frames_of_the_library(boxes: list[Any]) -> None:
+    dk.add(Box(1.0), Box(2.0))
+    for call in (lambda: dk.add(Box(1.0), Box(0.0)), lambda: [*map(dk.add, [Box(1.0)], [Box(0.0)])]):
+        boxes.clear()
+        with pytest.raises(ValueError, match="and nothing") as caught:
+            call()
+        assert len(boxes) == 1
+        assert {entry.path for entry in caught.traceback} == {Path(__file__)}
+    with pytest.raises(TypeError, match="unexpected keyword"):
+        dk.add(Box(1.0), Box(2.0), alpha=2)  # type: ignore[call-arg]
+
+
+def test_an_array_that_a_rule_makes_dense_is_counted_for_the_operation(boxes: list[Any]) -> None:
+    call: Callable[[], Any]
+    for call in (lambda: dk.exp(Box(1.0)), lambda: next(map(dk.exp, [Box(1.0)]))):
+        for _ in range(2):
+            with (
+                dk.densify(on="error"),
+                pytest.raises(dk.DensifyError, match=r"'dispatchkit\.exp' would make Box dense"),
+            ):
+                call()
+    # Of a program, not of an operation.
+    with dk.densify(on="error"):
+        assert Box(1.0).to_dense().tolist() == [1.0]
+
+
+def test_a_rule_that_takes_the_place_of_another_is_called_from_then_on(boxes: list[Any]) -> None:
+    one = Box(1.0)
+    assert dk.mean(one) == (1.0, None)
+    with dk.local_registrations():
+
+        @dk.implements(dk.mean)
+        def another_mean(x: Box, /, *, axis: Any = None, keepdims: bool = False) -> Any:
+            return "another"
+
+        assert dk.mean(one) == "another"
+    assert dk.mean(one) == (1.0, None)
+
+    class Says(dk.TensorFunctionMode):
+        def __tensor_function__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+            return "mode"
+
+    with Says():
+        assert dk.mean(one) == dk.add(one, one) == "mode"
 
 
 def values(size: int, dtype: Any) -> np.ndarray[Any, Any]:

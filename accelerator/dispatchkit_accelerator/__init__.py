@@ -25,8 +25,14 @@ FOLDER = os.path.dirname(__file__)
 ENTRY = "_entry"
 # Python 3.11 runs a function that another one calls by its code alone, whatever pointer calls of it go through.
 INLINED = sys.version_info < (3, 12)
-# Where a public function has seen that its arguments are plain tensors, and nobody else is asked.
-PLAIN = re.compile(r"^( *)if _type is _cls\b.* and not _foreign:\n", re.MULTILINE)
+# Where the body of a public function of one or two arrays, and nothing else, begins.
+BODY = re.compile(r"^def call\((\w+(?:, \w+)?), /\):\n    try:\n")
+
+# Where a public function asks who answers calls of the types of its one array, or of both; and where it leaves a call
+# to the general one, of an array with parameters that may all be left out.
+BY_TYPES = re.compile(r"^ *_first = _table\[_type\](\[type\(\w+\)\])?$", re.MULTILINE)
+TYPE = re.compile(r"^ *_type = type\(\w+\)$", re.MULTILINE)
+LEFT = re.compile(r"^ *if _unknown or _star or \w+ is _MISSING:$", re.MULTILINE)
 
 # Where a public function of one array takes that of a plain tensor, and where it makes a tensor of the result.
 FIRST_ARRAY = re.compile(r"^ *_array = (\w+)\.array$", re.MULTILINE)
@@ -58,7 +64,7 @@ def install(package: str, version: str) -> str:
         if not same:
             return f"{module} is not as it was when the accelerator was built; build the accelerator again"
     entry = import_module(f"{__name__}.{ENTRY}")
-    globals().update(advance=entry.advance, reach=entry.reach)
+    globals().update(advance=entry.advance, passed_on=entry.passed_on, reach=entry.reach)
     sys.meta_path.insert(0, _Finder(package))
     return ""
 
@@ -66,8 +72,8 @@ def install(package: str, version: str) -> str:
 def asking(text: str, names: dict[str, Any]) -> str:
     """Return the text of a function as it is to be compiled.
 
-    Where Python would not go through the compiled entry point, a public function asks what computes there, once it has
-    seen that its arguments are plain tensors.
+    Where Python would not go through the compiled entry point, a public function of arrays alone asks first what makes
+    its calls there.
 
     Parameters
     ----------
@@ -75,12 +81,22 @@ def asking(text: str, names: dict[str, Any]) -> str:
     names : of the function
     """
     text = _wrapping_at_once(text, names)
-    members = _members(names) if INLINED and "_live" in names and "_reflected" not in names else None
+    names["_asked_by_types"] = _asked_by_types(text)
+    if not INLINED or "_live" not in names or "_reflected" in names or BODY.match(text) is None:
+        return text
+    members = _members(names) or _members_to_ask(names)
     if members is None:
         return text
-    names["_computer"] = _started().computer((None, *members))
-    call = f"_computer({text[len('def call(') : text.index(', /)')]})"
-    return PLAIN.sub(rf"\g<0>\1    if (_y := {call}) is not None:\n\1        return _y\n", text)
+    names["_caller"], names["_left"] = _started().caller((None, *members)), _started().left
+    return BODY.sub(r"\g<0>        if (_y := _caller(\1)) is not _left:\n            return _y\n", text)
+
+
+def _asked_by_types(text: str) -> int:
+    """Return how many arrays, and nothing else, a call has of which a public function finds who answers; or 0."""
+    asked = BY_TYPES.search(text)
+    if asked is None or TYPE.search(text) is None or ("**_unknown" in text and LEFT.search(text) is None):
+        return 0
+    return 1 if asked[1] is None else 2
 
 
 def _wrapping_at_once(text: str, names: dict[str, Any]) -> str:
@@ -113,7 +129,7 @@ def attach(function: FunctionType, code: CodeType) -> None:
     if "_tensors" in names:
         _say_what_is_noted(names, code, names["_plan_of_rules"], names["_tensors"])
         return
-    members = _members(names)
+    members = _members(names) or _members_to_ask(names)
     if members is not None:
         _started().attach(function, (code, *members))
 
@@ -142,15 +158,28 @@ def _members(names: dict[str, Any]) -> tuple[Any, ...] | None:
         return None
     if not operation.implementation.arrays_only or operation.composite or operation.several:
         return None
+    return _plan(names, kernel, record if operation.differentiable else None, operation.parameters.positional)
+
+
+def _members_to_ask(names: dict[str, Any]) -> tuple[Any, ...] | None:
+    """Return what the entry point is to know of a function that only asks there who answers; None of any other."""
+    asked = names.get("_asked_by_types")
+    return _plan(names, None, None, asked) if asked else None
+
+
+def _plan(names: dict[str, Any], kernel: Any, record: Any, count: int) -> tuple[Any, ...]:
+    """Return the members of a plan, in their order."""
+    asks = names.get("_asked_by_types") == count
     return (
         names["_cls"],
         kernel,
         names.get("_table", _NO_TABLE),
         names.get("_live", _NEVER_LIVE),
         names["_foreign"],
-        record if operation.differentiable else None,
+        record,
         names["_raw_array"],
-        operation.parameters.positional,
+        count,
+        *((names["_operation"], names["_continue_chain"], names["_hide_frames"]) if asks else (None, None, None)),
     )
 
 

@@ -1,6 +1,7 @@
 /* The entry point of functions of one or two arrays: what `dispatchkit.declare.compiled` does for plain tensors of
-   NumPy's arrays and Python numbers, by a universal function of NumPy or one of the library. Anything else, and every
-   error, is left to the function as Python has it, which is called in its place and decides and computes by itself.
+   NumPy's arrays and Python numbers, by a universal function of NumPy or one of the library, and for types of which it
+   is known who answers. Anything else, and every error of a computation, is left to the function as Python has it, which
+   is called in its place and decides and computes by itself.
 
    A function stays what it is, with all its attributes; only the pointer that calls of it go through is another one.
    What it does then is said by a tuple among its globals, which holds its code, too: whatever has the function compiled
@@ -15,7 +16,7 @@
 #include <numpy/ufuncobject.h>
 
 /* The members of the tuple of a function, and of the tuple of one that makes nodes. */
-enum {CODE, CLS, KERNEL, TABLE, LIVE, FOREIGN, RECORD, RAW_ARRAY, COUNT, LOOPS, MEMBERS};
+enum {CODE, CLS, KERNEL, TABLE, LIVE, FOREIGN, RECORD, RAW_ARRAY, COUNT, CALLED, CONTINUE, HIDE, LOOPS, MEMBERS};
 enum {NODE_CODE, NODE_CLS, OPERATION, ENABLED, KEEPS_OUTPUT, TENSORS, READERS, SNAPSHOT, SPEC, NODE_MEMBERS};
 
 static vectorcallfunc of_python; /* what functions are called by */
@@ -338,36 +339,153 @@ compute(PyObject *plan, PyObject *const *args, Py_ssize_t count)
 
 static PyObject *entry_call(PyObject *, PyObject *const *, size_t, PyObject *);
 
-/* Return the plan that computes a call: that of the function for plain tensors alone, that of what answers the types
-   by the table where one argument is a number; NULL where Python is to decide. */
+/* Return who answers a call first by the types of its arguments, borrowed; NULL, with or without an error, where that is
+   not known. */
 static PyObject *
-plan_for(PyObject *function, PyObject *const *args, Py_ssize_t count)
+answer_of(PyObject *plan, PyObject *const *args, Py_ssize_t count)
 {
-    PyObject *plan = plan_of(function, MEMBERS), *answer;
-    if (plan == NULL || PyLong_AsLong(PyTuple_GET_ITEM(plan, COUNT)) != count) {
-        return NULL;
+    PyObject *answer = PyTuple_GET_ITEM(plan, TABLE);
+    for (Py_ssize_t i = 0; i < count && answer != NULL; i++) {
+        answer = PyDict_CheckExact(answer) ? PyDict_GetItemWithError(answer, (PyObject *)Py_TYPE(args[i])) : NULL;
     }
-    if (PySet_GET_SIZE(PyTuple_GET_ITEM(plan, LIVE)) != 0 || PyList_GET_SIZE(PyTuple_GET_ITEM(plan, FOREIGN)) != 0) {
+    return answer;
+}
+
+/* Whether a plan says how plain tensors are computed, and no other library's arrays may be in them. */
+static inline int
+computes(PyObject *plan)
+{
+    return PyTuple_GET_ITEM(plan, KERNEL) != Py_None && PyList_GET_SIZE(PyTuple_GET_ITEM(plan, FOREIGN)) == 0;
+}
+
+/* Return the plan that computes a tensor beside a number, that of who answers; NULL where there is none. */
+static PyObject *
+plan_beside_number(PyObject *plan, PyObject *answer)
+{
+    if (!computes(plan) || !PyFunction_Check(answer) || ((PyFunctionObject *)answer)->vectorcall != entry_call) {
         return NULL;
     }
     PyObject *cls = PyTuple_GET_ITEM(plan, CLS);
-    int first = (PyObject *)Py_TYPE(args[0]) == cls;
-    if (first && (count == 1 || (PyObject *)Py_TYPE(args[1]) == cls)) {
-        return plan;
-    }
-    if (count != 2 || !(first ? is_number(args[1]) : is_number(args[0]) && (PyObject *)Py_TYPE(args[1]) == cls)) {
-        return NULL;
-    }
-    answer = PyTuple_GET_ITEM(plan, TABLE);
-    for (Py_ssize_t i = 0; i < 2 && answer != NULL; i++) {
-        answer = PyDict_CheckExact(answer) ? PyDict_GetItemWithError(answer, (PyObject *)Py_TYPE(args[i])) : NULL;
-    }
-    if (answer == NULL || !PyFunction_Check(answer) || ((PyFunctionObject *)answer)->vectorcall != entry_call) {
-        return NULL;
-    }
     plan = plan_of(answer, MEMBERS);
-    return plan != NULL && PyTuple_GET_ITEM(plan, CLS) == cls && PyLong_AsLong(PyTuple_GET_ITEM(plan, COUNT)) == 2
-        ? plan : NULL;
+    return plan != NULL && PyTuple_GET_ITEM(plan, CLS) == cls && PyTuple_GET_ITEM(plan, KERNEL) != Py_None
+        && PyLong_AsLong(PyTuple_GET_ITEM(plan, COUNT)) == 2 ? plan : NULL;
+}
+
+/* Whether an answer is what computes tensors of a subclass, which a function with further parameters does itself. */
+static int
+computes_subclass(PyObject *plan, PyObject *answer)
+{
+    if (PyTuple_GET_ITEM(plan, KERNEL) != Py_None) {
+        return 0;
+    }
+    PyObject *attributes = ((PyFunctionObject *)answer)->func_dict;
+    return attributes != NULL && PyDict_GetItemWithError(attributes, gives_name) != NULL;
+}
+
+/* Have the library's frames removed from the error that is set, as Python does where one leaves a public function. */
+static void
+hide_frames(PyObject *plan)
+{
+#if PY_VERSION_HEX >= 0x030C0000
+    PyObject *error = PyErr_GetRaisedException();
+#else
+    PyObject *cls, *error, *trace;
+    PyErr_Fetch(&cls, &error, &trace);
+    PyErr_NormalizeException(&cls, &error, &trace);
+    if (trace != NULL) {
+        PyException_SetTraceback(error, trace);
+    }
+    Py_XDECREF(cls);
+    Py_XDECREF(trace);
+#endif
+    PyObject *done = PyObject_CallFunctionObjArgs(
+        PyTuple_GET_ITEM(plan, HIDE), error, PyTuple_GET_ITEM(plan, CALLED), NULL);
+    if (done == NULL) {
+        Py_DECREF(error);
+        return;
+    }
+    Py_DECREF(done);
+#if PY_VERSION_HEX >= 0x030C0000
+    PyErr_SetRaisedException(error);
+#else
+    PyErr_Restore(Py_NewRef((PyObject *)Py_TYPE(error)), error, PyException_GetTraceback(error));
+#endif
+}
+
+#ifdef _MSC_VER
+#define OF_THREAD static __declspec(thread)
+#elif defined(__GNUC__) && defined(__ELF__)
+/* Found by an offset rather than by a call, which takes as long as all else that is noted of a call. */
+#define OF_THREAD static _Thread_local __attribute__((tls_model("initial-exec")))
+#else
+#define OF_THREAD static _Thread_local
+#endif
+#define DEEP 16
+
+/* The calls under way in a thread that are passed on here, where Python has frames: the operation of each, and who answers
+   it first. Greenlets, which take turns in a thread, may take each other's away: then less is known of where one is. */
+typedef struct {
+    int depth;
+    struct {PyObject *operation, *first;} calls[DEEP];
+} UnderWay;
+OF_THREAD UnderWay under_way;
+
+static inline void
+drop_to(UnderWay *here, int before)
+{
+    while (here->depth > before) {
+        here->depth--;
+        if (here->depth < DEEP) {
+            Py_CLEAR(here->calls[here->depth].operation);
+            Py_CLEAR(here->calls[here->depth].first);
+        }
+    }
+}
+
+/* Return operation and code of who answers of each call that is passed on here, the innermost last. */
+static PyObject *
+passed_on(PyObject *module, PyObject *unused)
+{
+    PyObject *calls = PyList_New(0);
+    for (int i = 0; calls != NULL && i < under_way.depth && i < DEEP; i++) {
+        PyObject *code = PyFunction_GET_CODE(under_way.calls[i].first);
+        PyObject *call = PyTuple_Pack(2, under_way.calls[i].operation, code);
+        if (call == NULL || PyList_Append(calls, call) < 0) {
+            Py_CLEAR(calls);
+        }
+        Py_XDECREF(call);
+    }
+    return calls;
+}
+
+/* Return what a call gives of which it is known who answers first, NULL with an error where there is nothing. */
+static PyObject *
+call_answer(PyObject *plan, PyObject *first, PyObject *const *args, Py_ssize_t count)
+{
+    UnderWay *here = &under_way;
+    int before = here->depth++;
+    Py_INCREF(plan); /* a rule may register another one, which drops both */
+    Py_INCREF(first);
+    if (before < DEEP) {
+        here->calls[before].operation = Py_NewRef(PyTuple_GET_ITEM(plan, CALLED));
+        here->calls[before].first = Py_NewRef(first);
+    }
+    PyObject *result = PyObject_Vectorcall(first, args, count, NULL);
+    drop_to(here, before);
+    if (result == Py_NotImplemented || result == Py_None) {
+        PyObject *given = count == 1 ? PyTuple_Pack(1, args[0]) : PyTuple_Pack(2, args[0], args[1]);
+        PyObject *named = given == NULL ? NULL : PyDict_New();
+        Py_SETREF(result, named == NULL ? NULL : PyObject_CallFunctionObjArgs(
+            PyTuple_GET_ITEM(plan, CONTINUE), PyTuple_GET_ITEM(plan, CALLED), first, given, named, result, NULL));
+        Py_XDECREF(named);
+        Py_XDECREF(given);
+    }
+    if (result == NULL && PyErr_ExceptionMatches(PyExc_Exception)) {
+        hide_frames(plan);
+    }
+    Py_DECREF(first);
+    Py_DECREF(plan);
+    return result;
 }
 
 /* Whether an error that is set is one that Python raises again, and says in which call. */
@@ -383,41 +501,70 @@ is_repeated(void)
     return 1;
 }
 
+/* Return what a plan computes; NULL with an error, or without one where Python is to compute. */
+static PyObject *
+compute_or_leave(PyObject *plan, PyObject *const *args, Py_ssize_t count)
+{
+    Py_INCREF(plan);
+    PyObject *result = compute(plan, args, count);
+    Py_DECREF(plan);
+    if (result == NULL) {
+        is_repeated();
+    }
+    return result;
+}
+
+/* Return what a call gives by a plan, NULL with an error, or without one where Python is to decide. */
+static PyObject *
+call_by(PyObject *plan, PyObject *const *args, Py_ssize_t count)
+{
+    if (PyLong_AsLong(PyTuple_GET_ITEM(plan, COUNT)) != count || PySet_GET_SIZE(PyTuple_GET_ITEM(plan, LIVE)) != 0) {
+        return NULL;
+    }
+    PyObject *cls = PyTuple_GET_ITEM(plan, CLS), *answer, *beside;
+    int first = (PyObject *)Py_TYPE(args[0]) == cls;
+    if (first && (count == 1 || (PyObject *)Py_TYPE(args[1]) == cls)) {
+        return computes(plan) ? compute_or_leave(plan, args, count) : NULL;
+    }
+    answer = PyTuple_GET_ITEM(plan, CONTINUE) == Py_None ? NULL : answer_of(plan, args, count);
+    if (answer == NULL) {
+        is_repeated();
+        return NULL;
+    }
+    if (count == 2 && (first ? is_number(args[1]) : is_number(args[0]) && (PyObject *)Py_TYPE(args[1]) == cls)) {
+        beside = plan_beside_number(plan, answer);
+        return beside == NULL ? NULL : compute_or_leave(beside, args, count);
+    }
+    return !PyFunction_Check(answer) || computes_subclass(plan, answer) ? NULL : call_answer(plan, answer, args, count);
+}
+
 /* Call a function that has a plan. */
 static PyObject *
 entry_call(PyObject *function, PyObject *const *args, size_t nargsf, PyObject *names)
 {
     Py_ssize_t count = PyVectorcall_NARGS(nargsf);
     if ((count == 1 || count == 2) && (names == NULL || PyTuple_GET_SIZE(names) == 0)) {
-        PyObject *plan = plan_for(function, args, count), *result;
-        if (plan != NULL) {
-            Py_INCREF(plan);
-            result = compute(plan, args, count);
-            Py_DECREF(plan);
-            if (result != NULL) {
-                return result;
-            }
-        }
-        if (!is_repeated()) {
-            return NULL;
+        PyObject *plan = plan_of(function, MEMBERS), *result = plan == NULL ? NULL : call_by(plan, args, count);
+        if (result != NULL || PyErr_Occurred()) {
+            return result;
         }
     }
     return of_python(function, args, nargsf, names);
 }
 
-/* Compute a call of plain tensors of which a function has seen that nobody else is asked; None where it is to go on. */
+/* What stands for a call that is left to Python. */
+static PyObject *left;
+
+/* Return what a call gives by a plan, `left` where Python is to decide. */
 static PyObject *
-compute_plain(PyObject *plan, PyObject *const *args, Py_ssize_t count)
+call_or_leave(PyObject *plan, PyObject *const *args, Py_ssize_t count)
 {
-    PyObject *result = NULL;
-    if (count == PyLong_AsLong(PyTuple_GET_ITEM(plan, COUNT))) {
-        result = compute(plan, args, count);
-    }
-    return result != NULL ? result : is_repeated() ? Py_NewRef(Py_None) : NULL;
+    PyObject *result = call_by(plan, args, count);
+    return result != NULL || PyErr_Occurred() ? result : Py_NewRef(left);
 }
 
-static PyMethodDef compute_plain_method = {
-    "compute_plain", (PyCFunction)(void (*)(void))compute_plain, METH_FASTCALL, "Compute a call of plain tensors by a plan."};
+static PyMethodDef call_or_leave_method = {
+    "call_or_leave", (PyCFunction)(void (*)(void))call_or_leave, METH_FASTCALL, "Return what a call gives by a plan."};
 
 /* Return the plan of a function of some members, and the loops of its kernel, after a look at them. */
 static PyObject *
@@ -426,7 +573,8 @@ whole_plan(PyObject *members)
     PyObject *loops, *plan;
     if (PyTuple_GET_SIZE(members) != LOOPS || !PyType_Check(PyTuple_GET_ITEM(members, CLS))
         || !PySet_Check(PyTuple_GET_ITEM(members, LIVE)) || !PyList_Check(PyTuple_GET_ITEM(members, FOREIGN))
-        || !PyLong_Check(PyTuple_GET_ITEM(members, COUNT)) || !PyCallable_Check(PyTuple_GET_ITEM(members, KERNEL))
+        || !PyLong_Check(PyTuple_GET_ITEM(members, COUNT))
+        || !(PyTuple_GET_ITEM(members, KERNEL) == Py_None || PyCallable_Check(PyTuple_GET_ITEM(members, KERNEL)))
         || !(PyTuple_GET_ITEM(members, RECORD) == Py_None || PyFunction_Check(PyTuple_GET_ITEM(members, RECORD)))) {
         PyErr_SetString(PyExc_TypeError, "attach: the plan is not that of a function of one or two arrays");
         return NULL;
@@ -471,19 +619,19 @@ attach(PyObject *module, PyObject *args)
     Py_RETURN_NONE;
 }
 
-/* Return what computes calls of plain tensors by a plan, for a function that Python does not call by its pointer. */
+/* Return what makes calls by a plan, for a function that Python does not call by its pointer. */
 static PyObject *
-computer(PyObject *module, PyObject *members)
+caller(PyObject *module, PyObject *members)
 {
     if (!PyTuple_Check(members)) {
-        PyErr_SetString(PyExc_TypeError, "computer: expected the members of a plan");
+        PyErr_SetString(PyExc_TypeError, "caller: expected the members of a plan");
         return NULL;
     }
     PyObject *plan = whole_plan(members), *function;
     if (plan == NULL) {
         return NULL;
     }
-    function = PyCFunction_New(&compute_plain_method, plan);
+    function = PyCFunction_New(&call_or_leave_method, plan);
     Py_DECREF(plan);
     return function;
 }
@@ -1066,9 +1214,10 @@ static PyMethodDef methods[] = {
     {"advance", (PyCFunction)(void (*)(void))advance, METH_FASTCALL, "Let cotangents flow through plain nodes."},
     {"reach", reach, METH_O, "Count the edges to each vertex that can be reached, in a dict that has the roots."},
     {"attach", attach, METH_VARARGS, "Let calls of a function go through this entry point, by a plan."},
-    {"computer", computer, METH_O, "Return what computes calls of plain tensors by a plan, None of what it leaves."},
+    {"caller", caller, METH_O, "Return what makes calls by a plan, and gives `left` for what it leaves to Python."},
     {"indexer", indexer, METH_VARARGS, "Return what reads elements of tensors at an index, or writes them, by a plan."},
     {"wrapper", wrapper, METH_VARARGS, "Return what makes tensors of results of one plain tensor."},
+    {"passed_on", passed_on, METH_NOARGS, "Return operation and code of each call under way that is passed on here."},
     {"start", start, METH_VARARGS, "Note functions of Python, the classes that have the slots, and NumPy's."},
     {NULL, NULL, 0, NULL},
 };
@@ -1092,5 +1241,10 @@ PyInit__entry(void)
     finalize_name = PyUnicode_InternFromString("__tensor_finalize__");
     gives_name = PyUnicode_InternFromString("gives");
     edges_name = PyUnicode_InternFromString("edges");
-    return PyErr_Occurred() ? NULL : PyModule_Create(&definition);
+    left = PyObject_CallNoArgs((PyObject *)&PyBaseObject_Type);
+    PyObject *module = PyErr_Occurred() ? NULL : PyModule_Create(&definition);
+    if (module != NULL && PyModule_AddObjectRef(module, "left", left) < 0) {
+        Py_CLEAR(module);
+    }
+    return module;
 }

@@ -191,24 +191,43 @@ def operation_frames() -> tuple[Any, FrameType, FrameType] | None:
     None stands for a program that is not inside of any operation.
     """
     called = frame = sys._getframe(2)
+    # Calls that the compiled core passes on have no frame of their own.
+    without_frame = [] if core is None else core.passed_on()
     while True:
-        file = frame.f_code.co_filename
-        passes_on = _ENGINE.get(file)
-        if passes_on is None:
-            passes_on = _ENGINE[file] = file.startswith(ENGINE)
-        if passes_on:
-            # What public functions close over, and what chains and fallbacks are about.
-            operation = frame.f_locals.get("operation") or frame.f_globals.get("_operation")
-            if hasattr(operation, "qualified_name") and called is not frame:
-                break
-        else:
-            called = frame
-        if frame.f_back is None:
+        operation = _operation_of(frame)
+        if operation is None:
+            if not _passes_on(frame):
+                called = frame
+        elif called is not frame:
+            break
+        outer = frame.f_back
+        if without_frame and frame.f_code is without_frame[-1][1] and (outer is None or _operation_of(outer) is None):
+            operation, frame = without_frame[-1][0], outer or frame
+            break
+        if outer is None:
             return None
-        frame = frame.f_back
+        frame = outer
     while frame.f_back is not None and _is_own(frame):
         frame = frame.f_back
     return operation, called, frame
+
+
+def _passes_on(frame: FrameType) -> bool:
+    """Return whether a frame runs code that passes calls on."""
+    file = frame.f_code.co_filename
+    passes_on = _ENGINE.get(file)
+    if passes_on is None:
+        passes_on = _ENGINE[file] = file.startswith(ENGINE)
+    return passes_on
+
+
+def _operation_of(frame: FrameType) -> Any:
+    """Return the operation whose call a frame passes on, None of any other frame."""
+    if not _passes_on(frame):
+        return None
+    # What public functions close over, and what chains and fallbacks are about.
+    operation = frame.f_locals.get("operation") or frame.f_globals.get("_operation")
+    return operation if hasattr(operation, "qualified_name") else None
 
 
 def stack() -> list[tuple[CodeType, int]]:
