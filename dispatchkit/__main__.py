@@ -6,12 +6,12 @@ import argparse
 import os
 import sys
 from collections.abc import Sequence
-from difflib import get_close_matches
 
 import dispatchkit as dk
 from dispatchkit.accelerator import state
 from dispatchkit.protocol.instance import tensor_protocol
 from dispatchkit.report.commands import COMMANDS
+from dispatchkit.wording import nearest
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -41,7 +41,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         return 0
     names = [command.name for command in COMMANDS]
     if not arguments[0].startswith("-") and arguments[0] not in names:
-        close = get_close_matches(arguments[0], names, n=1)
+        close = nearest(arguments[0], names)
         if close:
             hint = f"did you mean {close[0]}?"
         else:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
+from importlib import import_module
 
 MARKUP = str.maketrans({"&": "&amp;", "<": "&lt;", ">": "&gt;", '"': "&quot;", "'": "&#x27;"})
 # Types whose conversion to an array is no advice.
@@ -46,6 +47,18 @@ def escape(text: str) -> str:
     '&lt;int&gt;'
     """
     return text.translate(MARKUP)
+
+
+def nearest(word: str, words: Iterable[str], cutoff: float = 0.6) -> list[str]:
+    """Return which of some words was probably meant by another one, in a list; an empty one where none is near.
+
+    What compares them loads with the first message that needs it.
+
+    >>> nearest("axes", ["axis", "keepdims"]), nearest("where", ["axis", "keepdims"])
+    (['axis'], [])
+    """
+    close: list[str] = import_module("difflib").get_close_matches(word, words, 1, cutoff)
+    return close
 
 
 def section(title: str, lines: Sequence[str]) -> list[str]:

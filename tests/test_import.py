@@ -53,8 +53,35 @@ print(*{*sys.modules} - old)
     assert not {"importlib.resources", *(f"dispatchkit.{part}" for part in parts)} & set(loaded.split())
 
 
+def test_the_explanation_of_an_operation_loads_nothing_that_records_or_counts_calls() -> None:
+    program = """
+import sys
+import dispatchkit as dk
+old = {*sys.modules}
+dk.explain(dk.exp, dk.ones(2)), dk.rules(dk.exp)
+print(*{*sys.modules} - old)
+"""
+    loaded = run(program).split()
+    assert "dispatchkit.report.registered" in loaded
+    parts = ("report.record.", "report.covering", "report.auditing", "testing", "autograd", "func", "progress")
+    assert [name for name in loaded if name.startswith(tuple(f"dispatchkit.{part}" for part in parts))] == []
+
+
+def test_what_compares_misspelled_words_loads_with_a_message() -> None:
+    program = """
+import sys, numpy
+import dispatchkit as dk
+print('difflib' in sys.modules)
+try:
+    dk.sum(dk.ones(2), axes=0)
+except TypeError as error:
+    print('axis' in str(error), 'difflib' in sys.modules)
+"""
+    assert run(program).split() == ["False", "True", "True"]
+
+
 def test_what_loaded_with_another_name_is_shown_by_its_home() -> None:
-    program = "import dispatchkit as dk; dk.explain; print('Trace' in vars(dk.report), dk.report.Trace.__module__)"
+    program = "import dispatchkit as dk; dk.record_calls; print('Trace' in vars(dk.report), dk.report.Trace.__module__)"
     assert run(program) == "True dispatchkit.report"
 
 

@@ -6,7 +6,6 @@ import functools
 import inspect
 import sys
 from collections.abc import Callable, Mapping, Sequence
-from difflib import get_close_matches
 from numbers import Number
 from types import FunctionType, ModuleType
 from typing import Any, NoReturn
@@ -60,6 +59,7 @@ from dispatchkit.tensor import set_printoptions
 from dispatchkit.tensor.gradients import keep_gradient, like_tensor
 from dispatchkit.transforms import Batched, Dual
 from dispatchkit.tree import container_items, map_leaves
+from dispatchkit.wording import nearest
 
 Call = Callable[..., Any]
 HOME = "dispatchkit.as_torch"
@@ -83,7 +83,7 @@ def missing(place: str, name: str) -> NoReturn:
         path, where = f"{place}.{name}".lstrip("."), f"module '{f'{HOME}.{place}'.rstrip('.')}'"
     text = f"{where} has no attribute {name!r}"
     if not name.startswith("_"):
-        near = get_close_matches(path, FUNCTIONS, 1, 0.8)
+        near = nearest(path, FUNCTIONS, 0.8)
         elsewhere = places_of(name)
         advice = "dispatchkit has nothing of that name"
         if path in table.INSTEAD:

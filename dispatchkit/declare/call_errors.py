@@ -12,7 +12,6 @@ import inspect
 import re
 import reprlib
 from collections.abc import Callable, Mapping, Sequence
-from difflib import get_close_matches
 from typing import Any, NoReturn
 
 import numpy as np
@@ -22,6 +21,7 @@ from dispatchkit.declare.operation import DeclaredOperation
 from dispatchkit.errors import AutogradError, DispatchError, ForeignArgumentError
 from dispatchkit.graph.storage import Storage
 from dispatchkit.protocol.parameters import Form, Key, flatten
+from dispatchkit.wording import nearest
 
 # What array libraries raise for arguments they do not take; all else, such as lack of memory, is no mistake of a call.
 BACKEND_ERRORS = (TypeError, ValueError, IndexError, OverflowError, RuntimeError, BufferError)
@@ -39,9 +39,9 @@ PLAIN = [
     (r"setting an array element with a sequence.*", "the nested sequences of one level must have the same length"),
 ]
 # What NumPy says of arrays that do not fit in a product, in terms of its universal functions.
-UNFIT = re.compile("gufunc|remapped shapes|not aligned")
+UNFIT = "gufunc|remapped shapes|not aligned"
 # What Python and NumPy say of a number or a text in the place of integers.
-NO_INTEGER = re.compile("interpreted as an integer|is not iterable|integer argument expected|sequence of integers")
+NO_INTEGER = "interpreted as an integer|is not iterable|integer argument expected|sequence of integers"
 # What parameters of integers take, by their annotation.
 INTEGERS = {
     "int": "an int",
@@ -143,9 +143,9 @@ def _fault(operation: DeclaredOperation, reason: str, arguments: Mapping[str, An
     """Say which arguments are at fault and why; "" where only the array library knows."""
     if "dtype" in arguments and re.search("dtype|data type", reason):
         return dtype_fault(arguments["dtype"])
-    if NO_INTEGER.search(reason):
+    if re.search(NO_INTEGER, reason):
         return _integer_fault(operation, arguments)
-    if UNFIT.search(reason) is None:
+    if re.search(UNFIT, reason) is None:
         return ""
     named = {p.name: arguments[p.name] for p in operation.parameters.arrays if p.name in arguments}
     arrays = {name: tuple(x.shape) for name, x in named.items() if hasattr(x, "shape")}
@@ -184,7 +184,7 @@ def dtype_fault(dtype: Any) -> str:
     except TypeError:
         near = []
         if isinstance(dtype, str):
-            near = get_close_matches(dtype, DTYPES, n=1)
+            near = nearest(dtype, DTYPES)
         return f"{dtype!r} is no dtype; " + (f"did you mean {near[0]!r}?" if near else "one is 'float64'")
     if known.kind in NUMBERS:
         return ""

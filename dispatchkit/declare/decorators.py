@@ -329,6 +329,7 @@ def _parameters(fn: Callable[..., Any], kind: Kind, arrays: Sequence[str] | None
         signature=LaterSignature.by(_public_signature, fn, kind),
         listed=(*listed, *_leaf_options(kind, listed)),
         fixed=max(code.co_posonlyargcount - 1, 0),
+        placed=code.co_argcount - 1,
         spread=bool(star),
         **known,
     )

@@ -32,7 +32,7 @@ from dispatchkit.versions import new_version
 
 # What makes leaves: its functions take these keywords, their bodies do not.
 AROUND = LEAF, LIKE = "requires_grad", "like"
-NUMBER = re.compile(r"\b(bool|int|float|complex)\b")
+NUMBER = r"\b(bool|int|float|complex)\b"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -63,7 +63,7 @@ class OperationOptions:
 
 def names_number(annotation: Any) -> bool:
     """Return whether an annotation names one of Python's types of numbers."""
-    return NUMBER.search(inspect.formatannotation(annotation)) is not None
+    return re.search(NUMBER, inspect.formatannotation(annotation)) is not None
 
 
 @dataclass(frozen=True)

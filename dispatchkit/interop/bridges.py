@@ -110,7 +110,10 @@ def array_ufunc(self: Any, ufunc: Any, method: str, *inputs: Any, **kwargs: Any)
     """Answer a universal function of NumPy or SciPy by the operation of the same name, or by itself on arrays."""
     if len(inputs) == 2 and method == "__call__" and not kwargs:
         x1, x2 = inputs
-        operation = DIRECT_OPERATIONS.get((ufunc, type(x1), type(x2)))
+        try:
+            operation = DIRECT_OPERATIONS[ufunc, type(x1), type(x2)]  # in less time than `get` with a tuple
+        except KeyError:
+            operation = None
         if operation is not None:
             return operation(x1, x2)
     return bridge_to("numpy").array_ufunc(ufunc, method, inputs, kwargs)

@@ -134,16 +134,21 @@ class Journal:
     def _count_new_types(self, path: tuple[Any, ...]) -> None:
         """Note the types of a decision; forget every one before it once enough types are new."""
         types = set(_types_in(path))
-        new_types = {cls for cls in types if cls not in self._types and cls is not _Nothing}
-        self._types.update(new_types)
-        self._new_types += len(new_types)
-        if self._new_types > NEW_TYPES:
-            self._forget()
-        for cls in types:
-            if cls is NoneType or cls is _Nothing:
-                self._left_out = True
-            elif cls not in self._met:
+        left_out = types & LEFT_OUT
+        types -= left_out
+        # Most are met already: a chain was kept for them before the first of its answers is.
+        unmet: Collection[type] = [cls for cls in types if cls not in self._met]
+        if unmet:
+            new_types = [cls for cls in unmet if cls not in self._types]
+            self._types.update(new_types)
+            self._new_types += len(new_types)
+            if self._new_types > NEW_TYPES:
+                self._forget()
+                unmet = types
+            for cls in unmet:
                 self._met.update(self._ancestors(cls))
+        if left_out:
+            self._left_out = True
 
     def make(self, *registrations: Callable[[], Undo], meeting: Meeting | None = None) -> None:
         """Make registrations; after an error, such as an interrupt, none of them is made.
@@ -220,6 +225,10 @@ class Journal:
 
 class _Nothing:
     """Stands in keys for the members of an empty sequence."""
+
+
+# What keys have in the place of arguments that are left out, or of members of an empty sequence.
+LEFT_OUT = frozenset({NoneType, _Nothing})
 
 
 def _types_in(key: Any) -> Iterator[type]:

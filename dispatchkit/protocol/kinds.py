@@ -23,7 +23,7 @@ class Kind:
     load_all : loads those of parts of the library that a program has not used yet
     """
 
-    __slots__ = ("__weakref__", "family", "name", "parent")
+    __slots__ = ("__weakref__", "_lineage", "family", "name", "parent")
 
     listed: ClassVar[Mapping[str, Any]] = {}
     load_all: ClassVar[Callable[[], None]]
@@ -31,6 +31,11 @@ class Kind:
     def __init__(self, name: str, parent: Kind | None = None) -> None:
         self.name = name
         self.parent = parent
+        self._lineage: tuple[Kind, ...]
+        if parent is None:
+            self._lineage = (self,)
+        else:
+            self._lineage = (self, *parent.lineage())
         self.family: Kind
         if parent is None or parent.parent is None:
             self.family = self
@@ -49,9 +54,7 @@ class Kind:
 
     def lineage(self) -> tuple[Kind, ...]:
         """Return the kind and the wider ones that it is part of, the narrowest first."""
-        if self.parent is None:
-            return (self,)
-        return (self, *self.parent.lineage())
+        return self._lineage
 
 
 class CreationKind(Kind):

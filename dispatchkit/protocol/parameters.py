@@ -5,7 +5,6 @@ from __future__ import annotations
 import inspect
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from difflib import get_close_matches
 from enum import Enum
 from functools import partial
 from typing import TYPE_CHECKING, Any
@@ -13,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 from dispatchkit.errors import RegistrationError
 from dispatchkit.signatures import read_signature
 from dispatchkit.tree import with_members
+from dispatchkit.wording import nearest
 
 
 @dataclass(frozen=True, slots=True)
@@ -155,6 +155,7 @@ class Parameters:
     ----------
     listed : the names of all parameters
     fixed : how many of them are positional-only
+    placed : how many of them an argument may be given for by its place
     spread : whether one takes any number of arguments
     """
 
@@ -205,6 +206,7 @@ class Parameters:
             self.most = sum(p.kind not in (p.KEYWORD_ONLY, p.VAR_KEYWORD) for p in every)
         # By place the names by which arguments may come, too, "" for those that come by place alone; what must come.
         placed = [p for p in every if p.kind in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD)]
+        self.placed = len(placed)
         self.names_by_place = tuple(p.name if p.kind is p.POSITIONAL_OR_KEYWORD else "" for p in placed)
         self.demanded = tuple(
             (place, p.name)
@@ -401,7 +403,7 @@ def call_meant(name: str, signature: inspect.Signature, args: Sequence[Any], kwa
 
 def _keyword_meant(keyword: str, named: Collection[str]) -> str:
     elsewhere = [name for name in ELSEWHERE.get(keyword, ()) if name in named]
-    return next(iter(elsewhere or get_close_matches(keyword, named, n=1)), "")
+    return next(iter(elsewhere or nearest(keyword, named)), "")
 
 
 class LaterSignature(inspect.Signature):

@@ -38,9 +38,14 @@ def rule_steps(operation: Overridable, key: Key, cls: type, trial: Sequence[Rule
     steps: list[Step] = []
     targets: tuple[Overridable | Kind, ...] = (operation, *operation.kind.lineage())
     for target in targets:
+        rules = _candidates(operation, target, listed)
+        if trial:
+            rules = _with_trial(target, rules, trial)
+        if not rules:
+            continue
         fitting = [
             (far, rule)
-            for rule in _with_trial(target, _candidates(operation, target, listed), trial)
+            for rule in rules
             if rule.serves(counted) and (far := rule.distances(key, parameters, cls, order)) is not None
         ]
         if fitting:
@@ -120,7 +125,7 @@ def _rule_step(operation: Overridable, key: Key, cls: type, rule: Rule, source: 
         call = _wrapping(operation, key, call, change)
     if not takes_every_call(rule, operation):
         call = _guard(rule, call, operation.parameters)
-    return Step(source, cls, call, str(rule), rule)
+    return Step(source, cls, call, rule=rule)
 
 
 def takes_every_call(rule: Rule, operation: Overridable) -> bool:

@@ -508,16 +508,16 @@ class Handlers:
         Those of other types are not looked at, however many there are. The rules are in the order of registration.
         """
         place = id(target)
-        listed = [named_by for named_by in listed if place in named_by]
-        if not listed:
-            return []
-        registered = self._rules.get(target)
-        if registered is None:
-            return []
         # By signature: where another thread replaces a rule meanwhile, one of the two is found.
         rules: dict[Any, Rule] = {}
         for named_by in listed:
-            rules |= {rule.signature: rule for rule in _named(named_by, place, registered)}
+            if place not in named_by:
+                continue
+            registered = self._rules.get(target)
+            if registered is not None:
+                rules |= {rule.signature: rule for rule in _named(named_by, place, registered)}
+        if len(rules) < 2:
+            return list(rules.values())
         return sorted(rules.values(), key=lambda rule: rule.registration[1])
 
     def _enter(self, rule: Rule, registered: Mapping[Any, Rule]) -> None:

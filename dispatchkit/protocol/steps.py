@@ -116,7 +116,7 @@ class Step:
     source : how it answers a call; `SKIPPED` where it is known before a call that it does not
     cls : the type that gives it
     call : takes the arguments as the caller wrote them
-    text : its description; of one that is skipped why it is
+    description : in words, "" for that of its rule
     rule : the rule that it calls, if any
     error : makes the error of an ambiguity
     rivals : the equally specific rules of an ambiguity
@@ -129,13 +129,18 @@ class Step:
     source: Outcome
     cls: type
     call: Callable[..., Any]
-    text: str
+    description: str = ""
     rule: Rule | None = None
     error: Callable[[], Exception] | None = None
     rivals: tuple[Rule, ...] = ()
     path: tuple[Conversion, ...] = ()
     then: Key | None = None
     execute: Callable[..., Any] | None = None
+
+    @property
+    def text(self) -> str:
+        """Its description, that of its rule where it has one; of a step that is skipped why it is."""
+        return self.description or str(self.rule)
 
     @property
     def answers(self) -> bool:

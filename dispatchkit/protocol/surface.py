@@ -204,7 +204,7 @@ def method_docstring(function: Callable[..., Any]) -> str | None:
         rest = f"\n{others}{type_}{text}"
     before, after = first.string[: first.start()], first.string[first.end() :]
     heading = ""
-    if rest or re.match(r"\n\S", after):
+    if rest or (after[:1] == "\n" and after[1:2].strip()):
         heading = first[0].removesuffix(entry)
     return f"{before}\n\n`{name}` is this array{said}{heading}{rest}{after}"
 
@@ -219,7 +219,7 @@ def _method(operation: Overridable, varargs: str | None) -> Callable[..., Any]:
         first = named[0]
     spreads = varargs is not None and varargs == first
     # By its place where it has one, since calls that name arguments take longer.
-    by_place = first is not None and operation.parameters.signature.parameters[first].kind is FREE
+    by_place = first is not None and operation.parameters.fixed < operation.parameters.placed
 
     def method(self: Any, /, *args: Any, **kwargs: Any) -> Any:
         try:

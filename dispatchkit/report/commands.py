@@ -8,7 +8,6 @@ import runpy
 import sys
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
-from difflib import get_close_matches
 from pathlib import Path
 from shutil import get_terminal_size
 from typing import Any
@@ -25,6 +24,7 @@ from dispatchkit.report.operations import import_named
 from dispatchkit.report.package_check import CHECKS, check_package, load_package
 from dispatchkit.report.type_check import check
 from dispatchkit.testing.samples import TypeSample
+from dispatchkit.wording import nearest
 
 ERRORS = (ImportError, AttributeError, TypeError, ValueError, KeyError, OSError)
 
@@ -136,7 +136,7 @@ def load(path: str, what: str = "object") -> Any:
         try:
             target = getattr(target, part)
         except AttributeError as error:
-            close = get_close_matches(part, dir(target), n=1)
+            close = nearest(part, dir(target))
             if close:
                 text = f"{error}; did you mean {close[0]}?"
             else:

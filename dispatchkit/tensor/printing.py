@@ -275,7 +275,7 @@ def cut(texts: Sequence[Any], write: Callable[[Any], str] = repr) -> str:
     return ", ".join([*map(write, texts[:edge]), "...", *map(write, texts[-edge:])])
 
 
-PATTERN = re.compile(
+PATTERN = (
     r"(?P<fill>.?[<>=^])?(?P<number>[ +-]?#?0?)(?P<width>\d*)(?P<group>[,_]?(?:\.\d+)?)(?P<u>u?)"
     r"(?P<type>[bdeEfFgGnoxX%]?)(?P<flags>[SPLpDCH~]*)"
 )
@@ -319,7 +319,7 @@ def parse_format(spec: str, cls: type) -> Format:
     ------
     ValueError : if it is none
     """
-    match = PATTERN.fullmatch(spec)
+    match = re.fullmatch(PATTERN, spec)
     if match is None:
         raise ValueError(
             f"invalid format {spec!r} for a {cls.__name__}: the format of a number such as .2f, then S, P or L of "

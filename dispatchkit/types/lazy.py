@@ -379,17 +379,42 @@ def _in_order(call: _Call) -> Iterator[_Call]:
 RECORDABLE = (LazyTensor, Tensor, np.ndarray, np.generic)
 
 
+def _small_operands(args: tuple[Any, ...]) -> list[Any] | None:
+    """Return the operands of a call on computed arrays of one shape that is small, and on numbers; None for others."""
+    operands: list[Any] = []
+    shape: Any = None
+    for arg in args:
+        cls = type(arg)
+        if cls is LazyTensor:
+            if arg._call is not None:
+                return None
+            arg = arg._data
+        elif cls not in NUMBERS and not isinstance(arg, Tensor):
+            if not isinstance(arg, RECORDABLE):
+                return None
+            arg = ops.asarray(arg)
+        operands.append(arg)
+        if cls in NUMBERS or arg.shape == shape:
+            continue
+        if shape is not None:
+            return None
+        shape = arg.shape
+    if math.prod(shape) < SMALL:
+        return operands
+    return None
+
+
 @implements(kinds.elementwise, LazyTensor)
 def record(op: Any, /, *args: Any, **kwargs: Any) -> Any:
     """Record an operation on large arrays of NumPy that nothing differentiates."""
     if op not in UFUNCS or kwargs:
         return decline("it is no function of NumPy's that takes out=")
+    small = _small_operands(args)
+    if small is not None:
+        return LazyTensor(op(*small))
     if not all(type(arg) in NUMBERS or isinstance(arg, RECORDABLE) for arg in args):
         return decline("arrays of other libraries, and those that are differentiated, are computed at once")
     operands = _Operands(args)
-    shape = operands.shape
-    if shape is not None and math.prod(shape) < SMALL and operands.count == 1:
-        return LazyTensor(op(*operands.args))
     if not operands.plain:
         return decline("arrays of other libraries, and those that are differentiated, are computed at once")
     try:

@@ -267,7 +267,11 @@ def _product_of_arrays(arrays: Any, matrix: QuantizedTensor) -> Any:
         y = _times_rows(x, integers.T) * scale
     else:
         y = _sum_of_rows(x * scale, integers)
-    return np.asarray(y.astype(dtype, copy=False))  # the product of two vectors is a number of NumPy
+    if dtype is not wide:
+        y = y.astype(dtype, copy=False)
+    if type(y) is not np.ndarray:  # the product of two vectors is a number of NumPy
+        y = np.asarray(y)
+    return y
 
 
 def _times_rows(x: Any, rows: Any) -> Any:

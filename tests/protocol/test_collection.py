@@ -250,6 +250,16 @@ def test_types_that_are_used_again_and_again_do_not_have_decisions_forgotten() -
     assert all(type(x) in table for x in arrays)
 
 
+def test_a_type_that_has_met_an_operation_is_known_after_decisions_were_forgotten() -> None:
+    kept = subclass_of_tensor()
+    others = [subclass_of_tensor() for _ in range(NEW_TYPES + 2)]
+    for x in others:
+        dk.add(kept, x)
+    with dk.local_registrations():
+        dk.implements(dk.add, type(kept), dk.Tensor)(lambda x1, x2, /: "rule")
+        assert {dk.add(kept, x) for x in others} == {"rule"}
+
+
 # Forgotten by what affects it.
 
 

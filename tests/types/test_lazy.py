@@ -14,6 +14,7 @@ import pytest
 import dispatchkit as dk
 from dispatchkit.backends.arrays import foreign
 from dispatchkit.types import LazyTensor, lazy
+from tests.protocol.support import steps_of
 
 N = 3 * lazy.SMALL + 17
 DRAW = np.random.default_rng(0)
@@ -135,6 +136,18 @@ def test_small_arrays_are_computed_at_once() -> None:
     y = chain(x, x)
     assert y.recorded == 0
     assert repr(y) == f"LazyTensor({chain(x.data, x.data)!r})"
+
+
+def test_small_arrays_take_few_steps_and_anything_else_beside_them_the_same_way() -> None:
+    x = LazyTensor([1.0, 2.0])
+    assert steps_of(lambda: x + x) < 80
+    other = np.asarray([3.0, 4.0])
+    for y in (x + other, other + x, x + dk.asarray(other), x + LazyTensor(other)):
+        assert (type(y), y.recorded, y.evaluate().tolist()) == (LazyTensor, 0, [4.0, 6.0])
+    for y in (x * np.float64(2.0), 2 * x, x * dk.asarray(2.0), x * np.asarray([[2.0]])):
+        assert (type(y), y.recorded, y.evaluate().sum().item()) == (LazyTensor, 0, 6.0)
+    assert dk.add(LazyTensor(A), 1).recorded == 1
+    assert (LazyTensor(A[:300, None]) * LazyTensor(A[:300])).recorded == 1
 
 
 def test_a_long_chain_is_computed_on_the_way() -> None:

@@ -596,6 +596,17 @@ def test_indices_that_are_known_to_be_right_are_not_looked_at_one_by_one() -> No
     assert few < steps_of(lambda: SparsePattern(starts, zeros, (many, 1), "csr"))
 
 
+@pytest.mark.parametrize("dtype", ["i1", "u1", "i2", ">i4", "i8", "u8"])
+def test_indices_of_all_dtypes_are_compared_with_the_length(dtype: str) -> None:
+    kind = np.dtype(dtype)
+    assert SparseTensor.csr([1.0], np.asarray([2], kind), [0, 1], shape=(1, 3)).to_dense().tolist() == [[0.0, 0.0, 1.0]]
+    for wrong in (3, np.iinfo(kind).min or 4, np.iinfo(kind).max):
+        columns = np.asarray([0, wrong, 1], kind)[::2]
+        assert SparseTensor.csr([1.0, 2.0], columns, [0, 2], shape=(1, 3)).nnz == 2
+        with pytest.raises(ValueError, match=r"^SparseTensor: a column index is out of range for an axis of length 3$"):
+            SparseTensor.csr([1.0, 2.0], np.asarray([0, wrong], kind), [0, 2], shape=(1, 3))
+
+
 def test_the_numbers_of_indices_are_checked_in_any_case() -> None:
     for check in (True, False):
         with pytest.raises(ValueError, match=r"^SparseTensor: pointers of csr must rise from 0 to the number of elem"):

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 import inspect
 import itertools
 import re
@@ -25,6 +24,7 @@ from dispatchkit.protocol.rules import star_place
 from dispatchkit.protocol.stubs import public_path
 from dispatchkit.protocol.surface import Surface
 from dispatchkit.signatures import annotation_texts, annotations_of, read_signature
+from dispatchkit.wording import nearest
 
 SEQUENCES = (list, tuple, set, frozenset, Sequence, MutableSequence, Collection, Iterable)
 INSTEAD = "pass the types instead: implements(operation, Type, ...)"
@@ -555,7 +555,7 @@ def _remarks(takes: inspect.Signature, theirs: Sequence[inspect.Parameter]) -> l
             continue
         mine = takes.parameters.get(their.name)
         if mine is None:
-            near = elsewhere or difflib.get_close_matches(their.name, spare, n=1)
+            near = elsewhere or nearest(their.name, spare)
             remarks += [f"'{name}' is never passed; did you mean '{their.name}'?" for name in near]
         elif mine.default not in (mine.empty, ...) and not _same(mine.default, their.default):
             remarks.append(f"'{mine.name}' is {mine.default!r} by default here, {their.default!r} in the operation")

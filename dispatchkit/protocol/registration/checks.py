@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import dataclasses
-import difflib
 import math
 import numbers
 import re
@@ -17,6 +16,7 @@ from dispatchkit.protocol.registration.annotations import not_at_once
 from dispatchkit.protocol.types.array_types import DENSE, ArrayTypes, is_read_only
 from dispatchkit.protocol.types.declaration import RELATIONS, Declaration, FieldRule, Relation, rule_of
 from dispatchkit.signatures import annotations_of
+from dispatchkit.wording import nearest
 
 
 def checked_declaration(types: ArrayTypes, cls: type, declaration: Declaration, by: str) -> Declaration:
@@ -85,7 +85,7 @@ def _right_fallback(wrong: Any) -> str:
         members = re.split(r"[|,\s]+", wrong)
     if isinstance(members, (list, tuple)) and members:
         words = [str(member).rpartition(".")[2].lower() for member in members]
-        meant = [match for word in words for match in difflib.get_close_matches(word, STRATEGIES, n=1)]
+        meant = [match for word in words for match in nearest(word, STRATEGIES)]
         if len(meant) == len(words):
             return " | ".join(f"dk.fallback.{name}" for name in meant)
     return f"one of {', '.join(f'dk.fallback.{name}' for name in STRATEGIES)}, or several joined by |"
