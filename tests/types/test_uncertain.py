@@ -547,6 +547,7 @@ def test_a_gradient_flows_through_what_an_index_chose_before_an_assignment_that_
     with dk.no_grad():
         assert part.value.requires_grad
     (part.value * 2).sum().backward()
+    assert w.grad is not None
     assert w.grad.item() == 2.0
     assert other.value.item() == 3.0
 
