@@ -219,7 +219,9 @@ def mode(input, dim=-1, keepdim=False):
 def transpose(input, dim0=None, dim1=None):
     if dim1 is None:  # as NumPy's method is called, by all axes
         return xp.permute_dims(input, axes=dim0 or tuple(range(input.ndim))[::-1])
-    if {dim0 % input.ndim, dim1 % input.ndim} == {input.ndim - 2, input.ndim - 1}:
+    n = input.ndim
+    first, second = dim0 % n, dim1 % n
+    if first != second and first + second == 2 * n - 3:  # the last two
         return xp.matrix_transpose(input)
     return xp.swapaxes(input, dim0, dim1)
 
@@ -290,9 +292,12 @@ def _softmax(name, /, input, dim=None, dtype=None, *, _stacklevel=3):
     x = input
     if dtype is not None:
         x = xp.astype(input, numpy_dtype(dtype))
-    if input.size:
+    try:
         return getattr(xp, name)(x, axis=dim)
-    return x
+    except ValueError:
+        if math.prod(tuple(input.shape)):
+            raise
+        return x  # along an axis of nothing there is no largest element
 
 
 def _implicit_softmax(name, /, input, dim=None, _stacklevel=3, dtype=None):
@@ -344,10 +349,11 @@ def unflatten(input, dim, sizes):
 
 def squeeze(input, dim=None):
     if dim is None:
-        dim = range(input.ndim)
-    elif not isinstance(dim, (tuple, list)):
+        return xp.squeeze(input)
+    lengths = tuple(input.shape)
+    if not isinstance(dim, (tuple, list)):
         dim = (dim,)
-    return xp.squeeze(input, axis=tuple(axis for axis in dim if input.shape[axis] == 1))
+    return xp.squeeze(input, axis=tuple([axis for axis in dim if lengths[axis] == 1]))
 
 
 def norm(input, p="fro", dim=None, keepdim=False, *, dtype=None):

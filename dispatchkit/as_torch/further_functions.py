@@ -234,14 +234,16 @@ def gather(input, dim, index, *, sparse_grad=False):
 
 
 def cat(tensors, dim=0):
-    # Of old, an array of shape (0,) goes with any.
-    of_nothing = [x.ndim == 1 and not len(x) for x in tensors]
-    if any(of_nothing):
-        if all(of_nothing):
-            return xp.concat(tensors, axis=0)
-        ndim = max(x.ndim for x in tensors)
-        tensors = [x for x in tensors if ndim == 1 or x.shape != (0,)] or tensors
-    return xp.concat(tensors, axis=dim)
+    try:
+        return xp.concat(tensors, axis=dim)
+    except Exception:
+        # Of old, an array of shape (0,) goes with any.
+        of_nothing = [x.ndim == 1 and not len(x) for x in tensors]
+        if not any(of_nothing):
+            raise
+    if all(of_nothing):
+        return xp.concat(tensors, axis=0)
+    return xp.concat([x for x, is_nothing in zip(tensors, of_nothing, strict=True) if not is_nothing], axis=dim)
 
 
 concat = concatenate = cat

@@ -24,8 +24,13 @@ Classes = frozenset[type]
 NUMBERS = frozenset({bool, int, float, complex})
 PLAIN = frozenset({int, float})
 LENGTHS = frozenset({int})
-# Operations that take the lengths of axes alone.
-OF_LENGTHS: dict[str, Call] = {"reshape": xp.reshape, "view": xp.view}
+# Operations that take the lengths of axes alone, or their order.
+OF_LENGTHS: dict[str, Call] = {
+    "expand": xp.expand,
+    "permute": xp.permute_dims,
+    "reshape": xp.reshape,
+    "view": xp.view,
+}
 # Operators of two operands by the functions that they are, with their reflected forms.
 REFLECTED = {
     "add": "add",
@@ -230,17 +235,18 @@ def spreading(classes: Classes, path: str, function: Call) -> Call:
 
     @functools.wraps(function)
     def method(self: Any, *args: Any, **kwargs: Any) -> Any:
-        if not args or isinstance(args[0], (tuple, list)) or not hasattr(args[0], "__index__"):
+        if plain is not None and args and LENGTHS.issuperset(map(type, args)) and not kwargs and type(self) in classes:
+            # Nothing is to be looked at.
+            if min(args) >= -1:
+                try:
+                    y = plain(self, args)
+                except Exception:  # noqa: BLE001, S110  # what looks at the arguments says it in PyTorch's words
+                    pass
+                else:
+                    if type(y) in classes:
+                        return y
+        elif not args or isinstance(args[0], (tuple, list)) or not hasattr(args[0], "__index__"):
             return function(self, *args, **kwargs)
-        looked_at = kwargs or plain is None or type(self) not in classes or not LENGTHS.issuperset(map(type, args))
-        if not looked_at and min(args) >= -1:
-            try:
-                y = plain(self, args)  # type: ignore[misc]  # not None
-            except Exception:  # noqa: BLE001, S110  # what looks at the arguments says it in PyTorch's words
-                pass
-            else:
-                if type(y) in classes:
-                    return y
         return function(self, args, **kwargs)
 
     check: Any = getattr(function, "check", None)

@@ -31,16 +31,10 @@ from dispatchkit.as_torch import (  # noqa: F401  # they enter functions
 from dispatchkit.as_torch.attributes.devices import device
 from dispatchkit.as_torch.attributes.dtypes import dtype_of_array, plain_dtype, spelled_dtype
 from dispatchkit.as_torch.attributes.shapes import Shape, Size, lengths_in
+from dispatchkit.as_torch.calling import indices
 from dispatchkit.as_torch.calling.allowed import allowed_names
 from dispatchkit.as_torch.calling.arguments import ARGUMENTS_OF, parameters_of, shown_as_named
 from dispatchkit.as_torch.calling.caller import FunctionCaller
-from dispatchkit.as_torch.calling.indices import (
-    check_dtype_of_places,
-    index_like_pytorch,
-    mixes,
-    selected_first,
-    without_leading_ones,
-)
 from dispatchkit.as_torch.calling.number_checks import numbers_in
 from dispatchkit.as_torch.calling.quick import quick
 from dispatchkit.as_torch.calling.raised import as_raised_by_pytorch, raising_as_it_is, raising_as_pytorch
@@ -51,6 +45,7 @@ from dispatchkit.as_torch.shared import copying, forward_of, in_dtype_of, in_sha
 from dispatchkit.as_torch.special_functions import OPERATIONS
 from dispatchkit.backends.arrays import dtype_name
 from dispatchkit.declare.namespace import tensor_namespace as xp
+from dispatchkit.declare.wrapping import taking_nothing
 from dispatchkit.marks import override
 from dispatchkit.protocol.overridable import Overridable, of
 from dispatchkit.protocol.surface import Property
@@ -200,10 +195,10 @@ class Tensor(PlainTensor):
 
     @override
     def __getitem__(self, key: Any, /) -> Any:
-        if type(key) is not int:
-            key = index_like_pytorch(key, self)
-            if mixes(key):
-                part, rest = selected_first(self, key)
+        if type(key) is not int and not indices.is_basic(key):
+            key = indices.index_like_pytorch(key, self)
+            if indices.mixes(key):
+                part, rest = indices.selected_first(self, key)
                 return PlainTensor.__getitem__(part, rest)
         return PlainTensor.__getitem__(self, key)
 
@@ -211,13 +206,13 @@ class Tensor(PlainTensor):
     def __setitem__(self, key: Any, value: Any, /) -> None:
         if isinstance(value, Number):
             value = in_dtype_of(self, value)
-        if type(key) is not int:
-            key = index_like_pytorch(key, self)
         part: Any = self
-        if mixes(key):
-            part, key = selected_first(self, key)
-        check_dtype_of_places(self, key, value)
-        value = without_leading_ones(value)
+        if type(key) is not int and not indices.is_basic(key):
+            key = indices.index_like_pytorch(key, self)
+            if indices.mixes(key):
+                part, key = indices.selected_first(self, key)
+        indices.check_dtype_of_places(self, key, value)
+        value = indices.without_leading_ones(value)
         try:
             PlainTensor.__setitem__(part, key, value)
         except ValueError as error:
@@ -282,6 +277,9 @@ class Tensor(PlainTensor):
         allowed = allowed_names("Tensor") or frozenset()
         held = vars(self) if hasattr(self, "__dict__") else ()
         return [name for name in object.__dir__(self) if name in allowed or name in held or name.startswith("__")]
+
+
+taking_nothing.add(Tensor)
 
 
 class Traced(Tensor):

@@ -395,7 +395,8 @@ class NumpyNamespace:
         if copy is None:
             return y
         # What had to be copied has the copy for its base.
-        shared = y.base is x or np.may_share_memory(x, y)
+        base = y.base
+        shared = base is x or (base is not None and base is x.base) or np.may_share_memory(x, y)
         if not copy and not shared and x.size:
             raise ValueError("Unable to avoid creating a copy while reshaping.")
         if copy and shared:
@@ -427,11 +428,14 @@ class NumpyNamespace:
     @staticmethod
     def expand_dims(x: Any, /, axis: Any) -> Any:
         """Insert axes; a single one by the index of it."""
-        if type(axis) is int and -1 <= axis <= x.ndim:
-            if axis == -1:
-                return x[..., None]
-            return x[(*(slice(None),) * axis, None)]
-        return np.expand_dims(x, axis)
+        if type(axis) is not int or not -1 <= axis <= x.ndim:
+            return np.expand_dims(x, axis)
+        return x[(..., None) if axis == -1 else (*(WHOLE,) * axis, None)]
+
+    @staticmethod
+    def squeeze(x: Any, /, axis: Any) -> Any:
+        """Drop axes without NumPy's dispatch layer."""
+        return x.squeeze(axis)
 
     @staticmethod
     def broadcast_to(x: Any, /, shape: Any) -> Any:

@@ -9,7 +9,7 @@ import numpy as np
 
 from dispatchkit.backends.arrays import is_fixed, is_inexact, may_share_memory, raw_array
 from dispatchkit.declare.operation import DeclaredOperation
-from dispatchkit.declare.wrapping import spec_of
+from dispatchkit.declare.wrapping import spec_of, taking_nothing
 from dispatchkit.graph.node import CallNode, Output, snapshot_versions
 from dispatchkit.graph.recording import is_grad_enabled
 from dispatchkit.graph.storage import Storage, share_memory, vertex_of
@@ -117,7 +117,7 @@ def wrap_several(
 
 def finalize_all(operation: DeclaredOperation, cls: Any, result: Any, sources: Sequence[Any]) -> None:
     """Give results of a subclass the tensors that they come from."""
-    if cls is not operation.protocol.types.base:
+    if cls is not operation.protocol.types.base and cls not in taking_nothing:
         for y in result if isinstance(result, (tuple, list)) else (result,):
             if type(y) is cls:
                 cls.__tensor_finalize__(y, operation.function, tuple(sources))

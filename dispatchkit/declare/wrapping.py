@@ -17,6 +17,9 @@ from dispatchkit.protocol.instance import tensor_protocol
 
 new: Callable[[Any], Any] = object.__new__
 
+# Classes of tensors that take over nothing from what they are computed of, and need not be asked.
+taking_nothing: set[type] = set()
+
 
 def wrap_array(cls: type, array: Any, vertex: Any = None) -> Any:
     """Return a tensor of a class around a raw array, without calling its constructor."""

@@ -395,9 +395,13 @@ def share_memory(view: Storage, base: Storage, *, family: bool = True) -> None:
         memory = memory_of(base)
     if family and (base._node is None or view._node is not None):
         view._memory = memory
+        member = ref(view)
         if len(memory.views) >= memory.full:
             memory.forget_dead()
-        memory.views.append(ref(view))
+        # In one step, as another thread may put another list in the place of this one.
+        memory.views.append(member)
+        if view._node is None:
+            return
     elif family:
         view._memory = Memory(view, memory.version, outside=True)
     else:

@@ -53,7 +53,7 @@ from dispatchkit.types.uncertain_sources import (
     sum_elements,
     texts_of,
 )
-from dispatchkit.types.uncertain_sums import Chosen, Found, Sum, Waiting, choose, sum_of_numbers
+from dispatchkit.types.uncertain_sums import Found, FoundNumbers, Sum, Waiting, choose, choose_later, sum_of_numbers
 from dispatchkit.types.uncertainties_numbers import Expansion, expand, factor_of_covariance
 
 # What moves elements and computes none.
@@ -220,14 +220,14 @@ class UncertainTensor(Wrapper):
         ids = secrets.randbits(62) + np.arange(len(factor), dtype=np.int64)
         return _wrap(x.data, factor, Sources(ids))
 
+    data = FoundNumbers()
     factor = Found("factor")
     sources = Found("sources")
 
     def find_out(self) -> dict[str, Any]:
         """Return all attributes, factor and sources among them; another thread may find these meanwhile."""
         attributes = self.__dict__
-        waiting = attributes.get("_waiting")
-        if waiting is not None:
+        if (waiting := attributes.get("_waiting")) is not None:
             factor, sources = waiting.find(self.data.shape)
             attributes.setdefault("factor", factor)
             attributes.setdefault("sources", sources)
@@ -522,8 +522,8 @@ def add_uncertain(op: Any, x: Any, /, *args: Any, **kwargs: Any) -> Any:
 def getitem_uncertain(x: Any, key: Any, /) -> Any:
     if type(x) is not UncertainTensor or not is_simple_key(key):
         return propagate(ops.getitem, x, key)
-    if is_plain(x.factor) and (type(key) in BASIC or type(key) is tuple):
-        return wrap_waiting(x.data[key], Chosen(x.factor, x.sources, key))
+    if (type(key) in BASIC or type(key) is tuple) and (chosen := choose_later(x, key)) is not None:
+        return chosen
     return wrap_uncertain(x.data[key], *choose(x.factor, x.sources, key))
 
 

@@ -6,7 +6,7 @@ memory however many sources these have. Its own sources are added up when it is 
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from operator import attrgetter
 from typing import Any
 
@@ -14,9 +14,12 @@ import numpy as np
 
 from dispatchkit.backends.numpy import numpy_namespace
 from dispatchkit.declare.wrapping import wrap_array
+from dispatchkit.graph.recording import set_grad_enabled
 from dispatchkit.tensor import Tensor
 from dispatchkit.types.rules import array_of
 from dispatchkit.types.uncertain_sources import DOUBLE, NONE, Sources, size_of_columns
+
+new: Callable[[Any], Any] = object.__new__
 
 # Sums that may wait below a number, besides as many again as it has sources twice over: so that what is kept alive
 # grows no faster than the sources do, and to add up takes no more time for each sum than for each source.
@@ -24,9 +27,13 @@ WAITING = 64
 
 
 class Waiting:
-    """What the factor and the sources of an array are found from."""
+    """What the factor and the sources of an array are found from, and its numbers, where they wait, too."""
 
     __slots__ = ()
+
+    def find_numbers(self) -> Any:
+        """Return the numbers of an array that does not have them yet."""
+        raise NotImplementedError
 
     def find(self, shape: tuple[int, ...]) -> tuple[Any, Sources]:
         """Return factor and sources of an array of a shape."""
@@ -34,12 +41,32 @@ class Waiting:
 
 
 class Chosen(Waiting):
-    """Elements of another array, by an index without arrays."""
+    """Elements of another array, by an index without arrays.
 
-    __slots__ = ("factor", "key", "sources")
+    Attributes
+    ----------
+    numbers, factor, sources : of the other array; the numbers were a tensor outside the graph
+    key : the index
+    array : what it chose of the numbers: a view of their array, which is NumPy's
+    """
 
-    def __init__(self, factor: Any, sources: Sources, key: Any) -> None:
-        self.factor, self.sources, self.key = factor, sources, key
+    __slots__ = ("array", "factor", "key", "numbers", "sources")
+
+    array: Any
+    factor: Any
+    key: Any
+    numbers: Any
+    sources: Sources
+
+    def find_numbers(self) -> Any:
+        numbers, array = self.numbers, self.array
+        if not np.may_share_memory(array, numbers.array):  # as they were given other contents since
+            return wrap_array(Tensor, array)
+        if numbers._node is None:
+            return numbers[self.key]
+        # An assignment to them was recorded since, or they became a leaf, which an earlier view is outside of.
+        with set_grad_enabled(not numbers.is_leaf):
+            return numbers[self.key]
 
     def find(self, shape: tuple[int, ...]) -> tuple[Any, Sources]:
         return choose(self.factor, self.sources, self.key)
@@ -54,6 +81,45 @@ def choose(factor: Any, sources: Sources, key: Any) -> tuple[Any, Sources]:
             plain = tuple([np.asarray(part) if type(part) is Tensor else part for part in place])
         sources = Sources(sources.ids[plain])
     return factor[place], sources
+
+
+def choose_later(x: Any, key: Any) -> Any:
+    """Return elements of an uncertain array, by an index without arrays; None where nothing of them can wait.
+
+    All that is done at once is to look whether the index fits.
+    """
+    numbers, factor = x.data, x.factor
+    if not (type(numbers) is type(factor) is Tensor and type(numbers.array) is type(factor.array) is np.ndarray):
+        return None
+    if numbers._node is not None or factor._node is not None:
+        return None
+    try:
+        array = numbers.array[key, ...] if type(key) is int else numbers.array[key]
+    except IndexError:
+        return numbers[key]  # which says so
+    if type(array) is not np.ndarray:
+        array = numbers.array[(*key, ...)]  # a number
+    chosen = new(type(x))
+    # Without a constructor, which takes a tenth of the time of all of this.
+    chosen._waiting = waiting = new(Chosen)
+    waiting.numbers, waiting.factor, waiting.sources = numbers, factor, x.sources
+    waiting.key, waiting.array = key, array
+    return chosen
+
+
+class FoundNumbers:
+    """The numbers of an uncertain array, which are kept in the instance, of what an index chose once they are asked."""
+
+    def __get__(self, instance: Any, owner: type) -> Any:
+        if instance is None:
+            return self
+        attributes = instance.__dict__
+        waiting = attributes.get("_waiting")
+        if waiting is not None:
+            return attributes.setdefault("data", waiting.find_numbers())
+        if "data" not in attributes:  # another thread may have put them there meanwhile
+            raise AttributeError(f"{owner.__name__} object has no attribute 'data'")
+        return attributes["data"]
 
 
 class Found:

@@ -111,3 +111,47 @@ def test_joined_tensors_of_no_elements_go_with_any() -> None:
     assert torch.cat([nothing, X]).tolist() == X.tolist()
     assert torch.cat([nothing, nothing], 0).shape == (0,)
     assert torch.cat([nothing, X[0]]).tolist() == X[0].tolist()
+
+
+def test_calls_whose_first_argument_varies_are_told_apart_by_all_that_decides() -> None:
+    x, whole = torch.arange(6.0).reshape(2, 3), torch.ones(2, 3, dtype=torch.int64)
+    for _ in range(3):
+        assert x.unsqueeze(0).shape == (1, 2, 3)
+        assert torch.unsqueeze(x, -1).shape == torch.unsqueeze(x, dim=2).shape == (2, 3, 1)
+        assert torch.softmax(x, dim=0).sum(dim=0).tolist() == pytest.approx([1.0] * 3)
+        assert torch.softmax(x, dim=1).sum(dim=1).tolist() == pytest.approx([1.0] * 2)
+        assert x.softmax(dim=1, dtype=torch.float64).dtype == torch.float64
+    for _ in range(2):
+        with pytest.raises(IndexError, match="Dimension out of range"):
+            torch.softmax(x[0], dim=1)
+        with pytest.raises(RuntimeError, match="not implemented"):
+            torch.softmax(whole, dim=1)
+        with pytest.raises(IndexError, match="Dimension out of range"):
+            x[0].unsqueeze(2)
+        with pytest.raises(TypeError, match="unsqueeze"):
+            x.unsqueeze(0.0)
+
+
+def test_calls_with_sequences_of_tensors_are_told_apart_by_the_kinds_of_these() -> None:
+    x, wide, leaf = torch.ones(2), torch.ones(2, dtype=torch.complex128), torch.nn.Parameter(torch.ones(2))
+    for _ in range(3):
+        for kind in (list, tuple):
+            assert torch.cat(kind([x, x])).dtype == torch.stack(kind([x, x])).dtype == x.dtype
+            assert torch.cat(kind([x, wide])).dtype == torch.complex128
+            assert torch.cat(kind([x, leaf])).requires_grad
+            assert type(torch.cat(kind([leaf, leaf]))) is type(x)
+            assert torch.cat(kind([x, torch.ones(0)])).shape == (2,)
+            assert torch.cat(kind([torch.ones(0), torch.ones(2, 3)]), 1).shape == (2, 3)
+            assert torch.cat(kind([torch.ones(0), torch.ones(0)]), 0).shape == (0,)
+        with pytest.raises(RuntimeError, match=r"Sizes of tensors must match|same number of dimensions"):
+            torch.cat([x, torch.ones(2, 3)])
+    mixed = torch.func.vmap(lambda row: torch.cat([row, x]))(torch.ones(3, 2))
+    assert mixed.shape == (3, 4)
+
+
+def test_softmax_along_an_axis_of_nothing_gives_nothing() -> None:
+    for dim in (0, 1):
+        for function in (torch.softmax, torch.log_softmax, torch.nn.functional.softmax):
+            assert function(torch.ones(2, 0), dim=dim).shape == (2, 0)
+            with pytest.raises(IndexError, match="Dimension out of range"):
+                function(torch.ones(2, 0), dim=2)

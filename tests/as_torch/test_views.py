@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import pytest
@@ -275,3 +276,51 @@ def test_parts_live_on_when_the_numbers_are_gone() -> None:
     z.grad = None
     empty.real.sum().backward()
     assert z.grad.tolist() == [[0, 0], [0, 0]]
+
+
+def test_an_index_of_integers_and_slices_is_taken_as_it_is() -> None:
+    x = torch.arange(24.0).reshape(2, 3, 4)
+    a = x.numpy()
+    key: Any
+    for key in ((0, 1), (slice(1, None), 2), (..., 0), (None, 1, ..., slice(0, 4, 2)), (), slice(0, 3, 2), None, ...):
+        assert x[key].tolist() == a[key].tolist()
+        y = x.clone()
+        y[key] = 5.0
+        expected = a.copy()
+        expected[key] = 5.0
+        assert y.tolist() == expected.tolist()
+    for key in ((0, slice(None, None, -1)), slice(None, None, -1), (slice(None, None, 0),)):
+        with pytest.raises(ValueError, match="step must be greater than zero"):
+            x[key]
+    with pytest.raises(IndexError, match="one ellipsis"):
+        x[..., ..., 0]
+    assert x[True].shape == (1, 2, 3, 4)
+    assert x[(torch.tensor(1), 0)].tolist() == a[1, 0].tolist()
+
+
+def test_lengths_and_orders_one_by_one_are_refused_in_the_words_of_pytorch() -> None:
+    x: Any = torch.arange(6.0).reshape(2, 3)
+    assert x.permute(1, 0).tolist() == x.permute((1, 0)).tolist() == x.T.tolist()
+    assert x.permute(-1, 0).tolist() == x.T.tolist()
+    assert x.expand(4, -1, 3).shape == x.expand(4, 2, 3).shape == (4, 2, 3)
+    assert x.permute(-1, -2).tolist() == x.T.tolist()
+    call: Callable[[], Any]
+    for call in (lambda: x.permute(0), lambda: x.expand(4, 4, 3), lambda: x.view(5), lambda: x.expand(3)):
+        with pytest.raises(RuntimeError, match=r"axes don't match|cannot have|broadcast together|cannot reshape"):
+            call()
+    with pytest.raises(IndexError, match="Dimension out of range"):
+        x.permute(0, 2)
+
+
+def test_what_is_computed_of_a_tensor_has_no_attributes_of_its() -> None:
+    class Noted(torch.Tensor):
+        pass
+
+    x: Any = torch.ones(2, 3)
+    x.note = "mine"
+    noted: Any = x.clone().as_subclass(Noted)
+    noted.note = "taken over"
+    compute: Callable[[Any], Any]
+    for compute in (lambda y: y[0], lambda y: y.T, lambda y: y.sum(dim=0), torch.exp, lambda y: torch.stack([y, y])):
+        assert "note" not in vars(compute(x))
+        assert vars(compute(noted))["note"] == "taken over"

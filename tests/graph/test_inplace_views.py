@@ -6,6 +6,7 @@ import gc
 import sys
 import weakref
 from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import numpy as np
@@ -13,6 +14,7 @@ import pytest
 
 import dispatchkit as dk
 from dispatchkit.backends.arrays import foreign
+from dispatchkit.graph import storage
 from tests.graph.test_leaves import leaf
 
 
@@ -563,3 +565,35 @@ def test_numbers_read_as_pairs_are_changed_in_the_graph() -> None:
     assert pairs.tolist() == [-2, 1, 1, 4]
     dk.sum(pairs * dk.asarray([1.0, 2.0, 3.0, 4.0])).backward()
     assert gradient(z) == [8j, -3j]
+
+
+def test_a_view_made_while_another_thread_drops_those_that_are_gone_gets_a_gradient(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    x, w = dk.zeros(3), dk.asarray(2.0, requires_grad=True)
+    memory = storage.memory_of(x)
+
+    def reference_meanwhile(view: Any) -> Any:
+        reference = weakref.ref(view)
+        memory.forget_dead()  # puts another list in the place of the one that it went through
+        return reference
+
+    monkeypatch.setattr(storage, "ref", reference_meanwhile)
+    view = x[1:]
+    monkeypatch.undo()
+    x[1] = w
+    view.sum().backward()
+    assert w.grad is not None
+    assert w.grad.item() == 1.0
+
+
+def test_views_made_by_several_threads_all_get_the_gradient_of_a_later_change() -> None:
+    x, w = dk.zeros(4), dk.asarray(2.0, requires_grad=True)
+
+    def make_views(_: int) -> list[Any]:
+        return [view for _ in range(200) for view in (x[1:], x.reshape((2, 2)))]
+
+    with ThreadPoolExecutor(4) as pool:
+        views = [view for some in pool.map(make_views, range(4)) for view in some]
+    x[1] = w
+    assert all(view.requires_grad for view in views)

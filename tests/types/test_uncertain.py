@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import copy
 import pickle
+import threading
 import tracemalloc
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import numpy as np
@@ -522,3 +524,69 @@ def test_numbers_that_a_loop_multiplies_and_divides_keep_what_they_depend_on(mon
         total = total * b / b + a
     agree(dk.stack([total, total / b]), [12.0, 4.0], [0.6, np.hypot(0.6 / 3, 12 * 0.2 / 9)])
     assert len(total.sources.ids) == 2
+
+
+KEYS = [1, -1, slice(None, None, 2), (), ..., None, (1, ...), (None, slice(1, 3)), slice(3, 1)]
+
+
+@pytest.mark.parametrize("key", KEYS, ids=str)
+def test_what_an_index_chooses_shows_the_numbers_that_are_written_later(key: Any) -> None:
+    x = UncertainTensor(np.arange(4.0), [0.1, 0.2, 0.3, 0.4])
+    part = x[key]
+    x.value[...] = 7.0
+    assert np.array_equal(part.value.numpy(), np.arange(4.0)[key] * 0 + 7)
+    assert np.array_equal(part.std.numpy(), np.array([0.1, 0.2, 0.3, 0.4])[key])
+    part.value[...] = 8.0
+    assert np.array_equal(x.value.numpy(), np.where(np.isin(np.arange(4), np.arange(4)[key]), 8.0, 7.0))
+
+
+def test_a_gradient_flows_through_what_an_index_chose_before_an_assignment_that_is_recorded() -> None:
+    x, w = UncertainTensor(np.arange(4.0), 0.1), dk.asarray(3.0, requires_grad=True)
+    part, other = x[1:3], x[3]
+    x.value[1] = w
+    with dk.no_grad():
+        assert part.value.requires_grad
+    (part.value * 2).sum().backward()
+    assert w.grad is not None
+    assert w.grad.item() == 2.0
+    assert other.value.item() == 3.0
+
+
+def test_what_an_index_chose_stays_outside_of_a_leaf_that_the_numbers_become() -> None:
+    x = UncertainTensor(np.arange(4.0), 0.1)
+    part = x[1:3]
+    x.value.requires_grad_()
+    assert not part.value.requires_grad
+    assert x[1:3].value.requires_grad
+
+
+def test_what_an_index_chose_keeps_its_numbers_where_the_tensor_gets_others() -> None:
+    x = UncertainTensor(np.arange(4.0), 0.1)
+    part = x[1:3]
+    x.value.data = dk.zeros(4)
+    assert part.value.tolist() == [1.0, 2.0]
+
+
+def test_an_index_that_does_not_fit_is_refused_at_once() -> None:
+    x = UncertainTensor(np.arange(4.0), 0.1)
+    for key in (4, (0, 0), (..., ...)):
+        with pytest.raises(IndexError, match="getitem"):
+            x[key]
+
+
+def test_what_an_index_chose_is_pickled_and_copied_before_it_is_asked_for() -> None:
+    x = UncertainTensor(np.arange(4.0), 0.1)
+    for again in (pickle.loads(pickle.dumps(x[1:3])), copy.copy(x[1:3]), copy.deepcopy(x[1:3])):
+        assert again.value.tolist() == [1.0, 2.0]
+        assert again.std.tolist() == [0.1, 0.1]
+        assert (again - x[1:3]).std.tolist() == [0.0, 0.0]
+
+
+def test_threads_find_the_same_numbers_of_what_an_index_chose() -> None:
+    x = UncertainTensor(np.arange(4.0), 0.1)
+    for _ in range(50):
+        part, start = x[1:3], threading.Barrier(4)
+        with ThreadPoolExecutor(4) as pool:
+            values = list(pool.map(lambda _, part=part, start=start: (start.wait(), part.value, part.factor), range(4)))
+        assert {id(value) for _, value, _ in values} == {id(part.value)}
+        assert {id(factor) for _, _, factor in values} == {id(part.factor)}

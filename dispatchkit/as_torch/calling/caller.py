@@ -256,7 +256,7 @@ class FunctionCaller:
         if self.forms_of_method and (self.tensors is None or len(args) <= self.tensors):
             check_method(self.path, self.forms_of_method, args, kwargs)
         y = self(args, kwargs, self.method)
-        if self.plans and not kwargs and (plan := self.plans.get(key := key_of(args, kwargs))) is not None:
+        if self.plans and (plan := self.plans.get(key := key_of(args, kwargs))) is not None:
             self.plans_of_method[key] = plan
         return y
 

@@ -14,7 +14,14 @@ from dispatchkit.backends.arrays import dtype_name as numpy_name
 from dispatchkit.declare.namespace import tensor_namespace as xp
 from dispatchkit.graph.storage import Storage
 
-__all__ = ["check_dtype_of_places", "index_like_pytorch", "mixes", "selected_first", "without_leading_ones"]
+__all__ = [
+    "check_dtype_of_places",
+    "index_like_pytorch",
+    "is_basic",
+    "mixes",
+    "selected_first",
+    "without_leading_ones",
+]
 
 
 # What makes a list an index of several axes.
@@ -59,6 +66,26 @@ def index_like_pytorch(key: Any, x: Any = None) -> Any:
         if dtype not in ("bool", "int64", "int32") and (key.ndim or kind_of(key) not in "iu"):
             raise IndexError(f"tensors used as indices must be long, int, byte or bool tensors, found {dtype}")
     return key
+
+
+def is_basic(key: Any) -> bool:
+    """Return whether an index means here what it means in NumPy: of integers, slices, new axes and one ellipsis.
+
+    Parameters
+    ----------
+    key : the index; a slice goes forward by an integer
+    """
+    ellipses = 0
+    for part in key if type(key) is tuple else (key,):
+        cls = type(part)
+        if cls is slice:
+            if part.step is not None and (type(part.step) is not int or part.step <= 0):
+                return False
+        elif cls is not int and part is not None:
+            ellipses += 1
+            if part is not Ellipsis or ellipses > 1:
+                return False
+    return True
 
 
 def without_further_ellipses(key: tuple[Any, ...], x: Any) -> tuple[Any, ...]:

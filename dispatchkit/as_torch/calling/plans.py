@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import operator
 from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from typing import Any
 
 import numpy as np
 
 from dispatchkit.as_torch.calling.arguments import arguments_by_name
+from dispatchkit.declare.source import code_of
 from dispatchkit.graph.storage import Storage
 
 __all__ = ["Plan", "key_of", "plan_of"]
@@ -56,7 +58,9 @@ def _put_parts(value: Any, parts: list[Any]) -> bool:
             return True
         parts += (cls, len(value))
         for each in value:
-            if not _put_parts(each, parts):
+            if isinstance(each, Storage) and not each.is_tracer and type(array := each.array) is ndarray:
+                parts += (type(each), array.ndim, array.dtype.char)
+            elif not _put_parts(each, parts):
                 return False
     elif isinstance(value, Storage) and not value.is_tracer and type(array := value.array) is ndarray:
         parts += (cls, array.ndim, array.dtype.char)
@@ -106,6 +110,11 @@ class Plan:
         # Of most calls the first argument alone varies.
         self.first_alone = self.places == [(0, 0)] and not (self.names or looks)
         self.rest = tuple(self.first[1:])
+        # What makes a function of the first argument, where all others have part in the key of calls by their values.
+        self.of_first: Callable[..., Callable[[Any], Any]] | None = None
+        others = [x for x in (*first, *arguments.values()) if not (isinstance(x, _Varying) and x.place == 0)]
+        if not looks and len(others) + 1 == len(first) + len(arguments) and CONSTANTS.issuperset(map(type, others)):
+            self.of_first = partial(_calling, self.first, self.arguments)
 
     def carried_out(self, function: Any, args: Sequence[Any], kwargs: Mapping[str, Any]) -> Any:
         """Return the result of a call of the key that the plan is for.
@@ -153,6 +162,31 @@ def _taken(source: Any, args: Sequence[Any], kwargs: Mapping[str, Any]) -> Any:
     if type(value) is list:
         return tuple(value)
     return value
+
+
+def _calling(
+    first: Sequence[Any], arguments: Mapping[str, Any], function: Any, *, as_tuple: bool = False
+) -> Callable[[Any], Any]:
+    """Return a function of what alone varies in calls of another one, which has nothing to unpack.
+
+    Parameters
+    ----------
+    first, arguments : what the other is called with, and what stands for the varying one
+    function : the other
+    as_tuple : whether a list is to be passed on as a tuple
+    """
+    values = [*first, *arguments.values()]
+    names = [*["{}"] * len(first), *[f"{name}={{}}" for name in arguments]]
+    varying = "tuple(x)" if as_tuple else "x"
+    passed = [
+        name.format(varying if isinstance(value, _Varying) else f"c{i}")
+        for i, (name, value) in enumerate(zip(names, values, strict=True))
+    ]
+    constants = ", ".join(f"c{i}" for i in range(len(values)))
+    text = f"def calling(function, {constants}):\n    return lambda x: function({', '.join(passed)})\n"
+    namespace: dict[str, Any] = {}
+    exec(code_of(text, "call"), namespace)  # noqa: S102  # of names of parameters
+    return namespace["calling"](function, *values)  # type: ignore[no-any-return]  # the function
 
 
 def plan_of(

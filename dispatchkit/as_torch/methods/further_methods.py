@@ -327,10 +327,11 @@ def is_contiguous(self: Any, memory_format: Any = "contiguous_format") -> bool:
 
 def reversed_axes(self: Any) -> Any:
     """Return the tensor with its axes in reverse order."""
-    if not self.ndim:
-        return self
-    if self.ndim == 2:
+    n = self.ndim
+    if n == 2:
         return adopt(xp.matrix_transpose(self))
+    if not n:
+        return self
     warnings.warn(
         "The use of `x.T` on tensors of dimension other than 2 to reverse their shape is deprecated: write `x.mT` to "
         "transpose batches of matrices, or `x.permute(*range(x.ndim - 1, -1, -1))` to reverse the order of all axes.",

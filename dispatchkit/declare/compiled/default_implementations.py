@@ -31,7 +31,7 @@ from dispatchkit.declare.libraries import library_of_call, same_library
 from dispatchkit.declare.operation import LEAF, LIKE, DeclaredOperation
 from dispatchkit.declare.outputs import finalize_all, is_held, node_of_call, node_of_sequence
 from dispatchkit.declare.random_state import overseen
-from dispatchkit.declare.wrapping import make_leaf
+from dispatchkit.declare.wrapping import make_leaf, taking_nothing
 from dispatchkit.graph.recording import is_grad_enabled
 from dispatchkit.graph.storage import Storage
 from dispatchkit.protocol.kinds import CreationKind, kinds
@@ -169,7 +169,7 @@ def _place(cls: Any) -> str:
 def _make(operation: DeclaredOperation, cls: Any, source: Callable[..., list[str]], **names: Any) -> Function:
     """Return a function that is compiled at its first call."""
     finalize = None
-    if cls is not operation.protocol.types.base:
+    if cls is not operation.protocol.types.base and cls not in taking_nothing:
         finalize = cls.__tensor_finalize__
 
     def build(_: object) -> tuple[str, Mapping[str, Any]]:

@@ -34,7 +34,7 @@ from dispatchkit.declare.kernels import ByKernel, has_own_flow
 from dispatchkit.declare.operation import AROUND, DeclaredOperation
 from dispatchkit.declare.outputs import is_held
 from dispatchkit.declare.random_state import drawer
-from dispatchkit.declare.wrapping import wrap_array
+from dispatchkit.declare.wrapping import taking_nothing, wrap_array
 from dispatchkit.graph.recording import is_grad_enabled
 from dispatchkit.graph.storage import Storage
 from dispatchkit.protocol.callers import continue_chain, decide
@@ -80,11 +80,13 @@ if _live and _is_asked(_operation):
     return _ask(<given>)
 <find>
 <?single>_type = type(<first>)
-<?single>_to = _type
-<?single>if (_type is _cls or (isinstance(<first>, _Storage) and (_to := _class_given(_table.get(_type))))) and <fits>:
+<?single>_to = _cls
+<?single>if _type is not _cls:
+<?single>    _to = getattr(_table.get(_type), 'gives', None) if isinstance(<first>, _Storage) else None
+<?single>if _to and <fits>:
 <?single>    _array = <first>.array
 <?sequence>_type = _type_of_members(<first>)
-<?sequence>_to = _cls if _type is _cls else _class_given(_table.get(_type))
+<?sequence>_to = _cls if _type is _cls else getattr(_table.get(_type), 'gives', None)
 <?sequence>if _to and <fits> and (_array := _arrays_of(<first>)):
     <compute>
 if <wrong>:
@@ -111,7 +113,7 @@ if <apart>:
 <?kept>if _others or _tracked or _foreign:
 <?rules>    if _tracked and _is_grad_enabled():
 <?rules>        _others = 2
-<?kept>    if _others == 1 and (_to := _class_given(_operation.decisions.get(<key>))):
+<?kept>    if _others == 1 and (_to := getattr(_operation.decisions.get(<key>), 'gives', None)):
 <?kept>        _others = 0
 <?kept>        <take>
 <?flows>    if _tracked and not _others and _is_grad_enabled():
@@ -161,18 +163,12 @@ def _type_of_members(tensors: Any) -> type | tuple[type, ...] | None:
     return cls
 
 
-def _class_given(answer: Any) -> Any:
-    """Return the class of the results of what computes tensors by default; None of any other answer, and of none."""
-    return getattr(answer, "gives", None)
-
-
 NAMES: Mapping[str, Any] = {
     "_NUMBERS": NUMBERS,
     "_arrays_of": _arrays_of,
     "_ask_modes": ask_modes,
     "_continue_chain": continue_chain,
     "_check_numbers": check_numbers,
-    "_class_given": _class_given,
     "_decide": decide,
     "_drawer": drawer.get,
     "_passed_arguments": passed_arguments,
@@ -182,6 +178,7 @@ NAMES: Mapping[str, Any] = {
     "_is_held": is_held,
     "_live": live,
     "_namespace_of": namespace_of,
+    "_taking_nothing": taking_nothing,
     "_type_of_members": _type_of_members,
     "_wrap_array": wrap_array,
 }
@@ -354,7 +351,8 @@ def _leading(operation: DeclaredOperation, spelled: SpelledOut) -> list[str]:
 
 def _finish_lines(tensors: str) -> list[str]:
     """Return the lines that give a result of a subclass the tensors that it comes from."""
-    return ["if _to is not _cls:", f"    _to.__tensor_finalize__(_y, _operation.function, {tensors})"]
+    condition = "if _to is not _cls and _to not in _taking_nothing:"
+    return [condition, f"    _to.__tensor_finalize__(_y, _operation.function, {tensors})"]
 
 
 def _answer_lines(first: str, more: str) -> list[str]:

@@ -27,7 +27,7 @@ from dispatchkit.declare.operation import DeclaredOperation
 from dispatchkit.declare.outputs import node_of_call, note_view
 from dispatchkit.declare.samples import draw, sample
 from dispatchkit.declare.typing import Array, Index, Namespace
-from dispatchkit.declare.wrapping import spec_of, wrap_array
+from dispatchkit.declare.wrapping import spec_of, taking_nothing, wrap_array
 from dispatchkit.errors import ForeignArgumentError
 from dispatchkit.graph.node import CallNode
 from dispatchkit.graph.recording import is_grad_enabled
@@ -114,7 +114,9 @@ class Selection(Indexing):
                     if x._node is not None and is_grad_enabled():
                         y._node = _node_of(self, x, key, r)
                     share_memory(y, x)
-                return y if to is base else _finalize(self, y, x, key)
+                if to is base or to in taking_nothing:
+                    return y
+                return _finalize(self, y, x, key)
             except Exception as error:
                 hide_frames(error, self)
                 raise
@@ -302,7 +304,7 @@ def _rows_of_tensor(operation: DeclaredOperation, x: Any, count: int, to: Any) -
 
     They are instances of a class.
     """
-    finalizes = to is not operation.protocol.types.base
+    finalizes = to is not operation.protocol.types.base and to not in taking_nothing
     for place in range(count):
         a = x.array
         if live or x._node is not None or type(a) is not ndarray:

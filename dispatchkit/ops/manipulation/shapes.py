@@ -112,7 +112,9 @@ def view(xp: Namespace, x: Array, /, shape: Shape | DType) -> Array:
 def dtype_meant(shape: Any) -> Any:
     """Return the dtype that is given in the place of a shape, None for a shape."""
     value = shape
-    if isinstance(shape, tuple) and len(shape) == 1:
+    if isinstance(shape, tuple):
+        if len(shape) != 1:
+            return None
         value = shape[0]
     if type(value) is int:
         return None
@@ -431,6 +433,8 @@ def expand(xp: Namespace, x: Array, /, shape: Sequence[int]) -> Array:
     (3, 4)
     """
     new = len(shape) - x.ndim
+    if -1 not in shape and new >= 0:
+        return xp.broadcast_to(x, tuple(shape))
     if new < 0 or -1 in shape[:new]:
         raise ValueError(
             f"expand: an array of shape {x.shape} cannot have the shape {tuple(shape)}: it needs "
