@@ -551,7 +551,7 @@ class Function(autograd.Function):
 class DataLoader(data.DataLoader):
     """A `dispatchkit.data.DataLoader` whose batches have PyTorch's methods.
 
-    What PyTorch does for GPUs, or to start workers once, changes nothing here.
+    What PyTorch does for GPUs, or to start workers once, changes nothing here; batches come in their order.
     """
 
     __module__ = f"{HOME}.utils.data"
@@ -562,6 +562,7 @@ class DataLoader(data.DataLoader):
         pin_memory: bool = False,
         persistent_workers: bool = False,
         pin_memory_device: str = "",
+        in_order: bool = True,
         **options: Any,
     ) -> None:
         super().__init__(*args, **options)
