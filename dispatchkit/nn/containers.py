@@ -447,7 +447,8 @@ class ParameterList(_OfParameters, Listing):
 
     @override
     def _add(self, name: str, value: Any) -> None:
-        if isinstance(value, Members):
+        is_module = isinstance(value, Members)
+        if is_module:
             self.add_module(name, value)
         else:
             super()._add(name, value)

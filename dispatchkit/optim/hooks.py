@@ -65,6 +65,7 @@ class WithHooks:
     """What optimisers have of hooks."""
 
     step: Any
+    _stepped = False  # whether a step was made, which schedules ask
 
     def _reset_hooks(self) -> None:
         self._step_pre_hooks: Hooks = {}

@@ -211,7 +211,6 @@ class Optimizer(WithHooks):
     """
 
     whole_types: ClassVar[bool] = False
-    _stepped = False  # whether a step was made, which schedules ask
     _differentiable = False  # whether gradients flow through its steps, and parameters need not be leaves
     # What a subclass says that defines no `step`.
     _formula: ClassVar[Formula | None] = None  # which changes a parameter and its buffers

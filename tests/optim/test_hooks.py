@@ -35,7 +35,12 @@ def test_a_hook_may_give_another_state_and_be_put_first() -> None:
     _, o = optimizer()
     log: list[str] = []
     o.register_state_dict_post_hook(lambda optimizer, state: log.append("second"))
-    o.register_state_dict_post_hook(lambda optimizer, state: log.append("first") or {"x": 1}, prepend=True)
+
+    def give_another(optimizer: Any, state: Any) -> dict[str, int]:
+        log.append("first")
+        return {"x": 1}
+
+    o.register_state_dict_post_hook(give_another, prepend=True)
     assert o.state_dict() == {"x": 1}
     assert log == ["first", "second"]
     given = optimizer()[1].state_dict()

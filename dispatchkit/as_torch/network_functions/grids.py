@@ -87,7 +87,7 @@ def _lengths(name, values, count, most):
 def _labels(targets, ends, count):
     """Return targets of shape (N, S), which may stand one behind the other."""
     longest, total = int(xp.max(ends)), int(xp.sum(ends))
-    wanted = (total,)
+    wanted: tuple[int, ...] = (total,)
     if targets.ndim == 2:
         wanted = (count, max(longest, targets.shape[1]))
     if tuple(targets.shape) != wanted:

@@ -260,11 +260,10 @@ def _inverse_or_infinity(xp: Namespace, sign: Array, x: Array) -> Array:
 
 def slogdet_numpy_flow(x, /):
     """Keep the signs where gradients flow, in a copy: a program may change the results."""
-    sign, logarithm = _sign_and_logarithm(numpy_namespace, x)
-    kept = np.array(sign)
-    return SlogdetResult(np.asarray(sign), np.asarray(logarithm)), lambda g, wanted: (
-        _pulled_to_factors(numpy_namespace, g, kept, x),
-    )
+    sign, logarithm = map(np.asarray, _sign_and_logarithm(numpy_namespace, x))
+    kept: Any = sign.copy()
+    y = SlogdetResult._make((sign, logarithm))
+    return y, lambda g, wanted: (_pulled_to_factors(numpy_namespace, g, kept, x),)
 
 
 @slogdet.def_kernel("numpy", flow=slogdet_numpy_flow, reads=("x",))
