@@ -978,6 +978,8 @@ def bartlett_window(window_length: Any, periodic: Any = ..., *, dtype: Any = ...
 
 batch_norm: Any
 
+batch_norm_update_stats: Any
+
 def bernoulli(input: Any, p: Any = ..., *, generator: Any = ...) -> Tensor: ...
 
 bfloat16: dtype

@@ -15,10 +15,21 @@ import numpy as np
 from dispatchkit.as_torch.factors import linalg_lu_solve
 from dispatchkit.as_torch.functions import narrow, split
 from dispatchkit.as_torch.further_functions import lgamma
-from dispatchkit.as_torch.shared import in_dtype_of, index_along, kept, norm_of_vectors, of_parts, several, times
+from dispatchkit.as_torch.shared import (
+    in_dtype_of,
+    in_floats,
+    index_along,
+    kept,
+    norm_of_vectors,
+    of_parts,
+    several,
+    times,
+)
 from dispatchkit.as_torch.table import TRANSLATIONS, Function
+from dispatchkit.declare.decorators import operation
 from dispatchkit.declare.namespace import tensor_namespace as xp
 from dispatchkit.declare.source import with_name
+from dispatchkit.protocol.kinds import kinds
 
 LOG_PI = math.log(math.pi)
 
@@ -63,6 +74,33 @@ def one_by_one(x: Any, parts: Any, dim: int) -> Any:
     return tuple([narrow(x, dim, end - len(part), len(part)) for part, end in zip(parts, ends, strict=True)])
 
 
+@operation(kind=kinds.elementwise, namespace="torch")
+def exp2(xp: Any, x: Any, /) -> Any:
+    """Return powers of 2, whose derivative reads the result."""
+    return xp.pow(2.0, x)
+
+
+@operation(kind=kinds.elementwise, namespace="torch")
+def ldexp(xp: Any, x1: Any, x2: Any, /) -> Any:
+    """Return products with powers of 2, whose derivatives read the exponent and the result."""
+    return x1 * xp.pow(2.0, x2)
+
+
+@ldexp.def_partial("x1")
+def ldexp_partial_x1(x2: Any) -> Any:
+    return 2.0**x2
+
+
+@operation(kind=kinds.elementwise, namespace="torch")
+def reciprocal(xp: Any, x: Any, /) -> Any:
+    """Return 1 divided by numbers; the derivative reads the result."""
+    return xp.reciprocal(x)
+
+
+exp2.def_partial(lambda y: math.log(2) * y)
+reciprocal.def_partial(lambda y: -y * y)
+ldexp.def_partial("x2")(lambda y: math.log(2) * y)
+
 _FORMULAS: dict[str, Function] = {
     # Of elements.
     "complex": of_parts,
@@ -71,9 +109,12 @@ _FORMULAS: dict[str, Function] = {
     "add": lambda input, other, alpha=1: xp.add(input, times(other, alpha, input)),
     "addcdiv": lambda input, tensor1, tensor2, *, value=1: input + times(tensor1 / tensor2, value),
     "addcmul": lambda input, tensor1, tensor2, *, value=1: input + times(tensor1 * tensor2, value),
-    "ldexp": lambda input, other: input * xp.pow(2.0, xp.astype(other, xp.result_type(input, 1.0))),
+    "exp2": lambda input: exp2(in_floats(input)),
+    "special.exp2": lambda input: exp2(in_floats(input)),
+    "ldexp": lambda input, other: ldexp(input, xp.astype(other, xp.result_type(input, 1.0))),
     "masked_fill": lambda input, mask, value: xp.where(mask, in_dtype_of(input, value), input),
     "polar": lambda abs, angle: abs * xp.exp(1j * angle),
+    "reciprocal": lambda input: reciprocal(in_floats(input)),
     "rsub": lambda input, other, alpha=1: xp.subtract(other, times(input, alpha)),
     "sub": lambda input, other, alpha=1: xp.subtract(input, times(other, alpha, input)),
     "nn.functional.hardshrink": lambda input, lambd=0.5: xp.where(xp.abs(input) <= lambd, xp.zeros_like(input), input),

@@ -28,6 +28,7 @@ from dispatchkit.as_torch.shared import (
     kept,
     norm_of_vectors,
     running,
+    sign,
     times,
     written_functions,
 )
@@ -40,7 +41,7 @@ from dispatchkit.tensor.numpy_arguments import signature_in_numpy
 NO_DEFAULT = inspect.Parameter.empty
 # Functions of NumPy, which operations answer, by what PyTorch calls their arguments.
 OF_NUMPY = {
-    "input": ("deg2rad", "exp2", "fliplr", "flipud", "isneginf", "isposinf", "isreal", "rad2deg", "sinc"),
+    "input": ("deg2rad", "fliplr", "flipud", "isneginf", "isposinf", "isreal", "rad2deg", "sinc"),
     "input other": ("fmod", "logaddexp2", "vdot"),
     "input exponent": ("float_power",),
     "input decimals": ("round",),
@@ -264,7 +265,7 @@ def _sign(input):
     if input.dtype == xp.bool:
         return input
     if xp.isdtype(input.dtype, "real floating"):
-        return xp.sign(xp.where(xp.isnan(input), 0.0, input))
+        return sign(input)
     return xp.sign(input)
 
 

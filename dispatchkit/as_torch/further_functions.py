@@ -469,5 +469,5 @@ ALONE.update(
     }
 )
 TRANSLATIONS |= {"trapz": trapezoid, "special.logit": logit}
-TRANSLATIONS |= {f"special.{name}": TRANSLATIONS[name] for name in ("exp2", "round", "sinc")}
+TRANSLATIONS |= {f"special.{name}": TRANSLATIONS[name] for name in ("round", "sinc")}
 ALONE["special.gammaln"] = lgamma

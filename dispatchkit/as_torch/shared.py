@@ -17,6 +17,7 @@ from dispatchkit.backends.arrays import numpy_dtype
 from dispatchkit.declare.decorators import operation
 from dispatchkit.declare.namespace import tensor_namespace as xp
 from dispatchkit.declare.source import with_parameters
+from dispatchkit.graph.recording import is_grad_enabled
 from dispatchkit.graph.storage import Storage
 from dispatchkit.protocol.kinds import kinds
 
@@ -170,9 +171,26 @@ def gradient_alone(xp: Any, x: Any, /) -> Any:
     return xp.zeros_like(x)
 
 
-@gradient_alone.def_partial
-def gradient_alone_partial(x: Any) -> Any:
-    return 1.0
+gradient_alone.def_partial(1.0)
+
+
+@operation(kind=kinds.elementwise, namespace="torch", real=True)
+def sign(xp: Any, x: Any, /) -> Any:
+    """Return the signs of real numbers, 0 for NaN; their derivative reads nothing."""
+    return xp.sign(xp.where(xp.isnan(x), 0.0, x))
+
+
+sign.def_partial(0.0)
+
+
+def apart(x: Any) -> Any:
+    """Return a copy of a tensor that gradients flow to, which rules read in its place; anything else as it is.
+
+    A program may then change the tensor in place, as it may where PyTorch saves what it has computed of it.
+    """
+    if isinstance(x, Storage) and x._node is not None and is_grad_enabled():
+        return xp.positive(x)
+    return x
 
 
 def forward_of(layer: Any) -> dict[str, Any]:

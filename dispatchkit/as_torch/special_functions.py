@@ -12,7 +12,9 @@ from typing import Any
 
 import numpy as np
 
+from dispatchkit import special
 from dispatchkit.as_torch.calling.promotion import common_dtype
+from dispatchkit.as_torch.shared import apart
 from dispatchkit.as_torch.table import ALONE, Function
 from dispatchkit.backends.numpy import numpy_namespace
 from dispatchkit.declare.decorators import operation
@@ -52,7 +54,7 @@ PARTIALS: dict[str, Function] = {
     "erfcx": lambda x, y: 2 * x * y - 2 / math.sqrt(math.pi),
     "gammainc": lambda xp, x1, x2: xp.exp((x1 - 1) * xp.log(x2) - x2 - compute(xp, GAMMALN, x1)),
     "gammaincc": lambda xp, x1, x2: -xp.exp((x1 - 1) * xp.log(x2) - x2 - compute(xp, GAMMALN, x1)),
-    "i0": lambda x, y: function_at("i1", x),
+    "i0": lambda x: function_at("i1", x),
     "i0e": lambda xp, x, y: function_at("i1e", x) - xp.sign(x) * y,
     "i1": lambda xp, x, y: xp.where(x == 0, 0.5, function_at("i0", x) - y / xp.where(x == 0, 1, x)),
     "i1e": lambda xp, x, y: xp.where(
@@ -240,6 +242,11 @@ def _polynomial(first: Function, following: Function, shifted: bool, /, input: A
     return y
 
 
+def ndtr(input: Any) -> Any:
+    return special.ndtr(apart(input))
+
+
+ALONE["special.ndtr"] = ndtr
 ALONE.update({f"special.{name}": partial(_polynomial, *formulas, False) for name, formulas in POLYNOMIALS.items()})
 for _name, _formulas in CHEBYSHEV.items():
     ALONE[f"special.shifted_chebyshev_polynomial_{_name}"] = partial(_polynomial, *_formulas, True)

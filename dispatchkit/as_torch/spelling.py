@@ -549,7 +549,7 @@ class Function(autograd.Function):
 class DataLoader(data.DataLoader):
     """A `dispatchkit.data.DataLoader` whose batches have PyTorch's methods.
 
-    What PyTorch does for GPUs, or to start workers once, changes nothing here.
+    What PyTorch does for GPUs, or to start workers once, changes nothing here; batches come in their order.
     """
 
     __module__ = f"{HOME}.utils.data"
@@ -560,6 +560,7 @@ class DataLoader(data.DataLoader):
         pin_memory: bool = False,
         persistent_workers: bool = False,
         pin_memory_device: str = "",
+        in_order: bool = True,
         **options: Any,
     ) -> None:
         super().__init__(*args, **options)

@@ -472,7 +472,8 @@ class ByKernel(NodeWrapper):
             if node.saved.kernel is not None:
                 leaves, reads = _leaves(self.declared, node.saved, node.keywords), node.saved.kernel.reads
                 names = self.declared.parameters.names
-                node.check_versions([x for name, x in zip(names, leaves, strict=True) if name in reads])
+                looked_at = [x for name, x in zip(names, leaves, strict=True) if name in reads]
+                node.check_versions(looked_at, output="y" in reads)
                 pull = partial(pull, wanted=[edge is not None for edge in node.edges])
             elif self.inner.rules:
                 node.check_versions()  # else all arguments are saved, also those that are not read

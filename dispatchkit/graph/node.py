@@ -139,12 +139,13 @@ class Node(Vertex):
             # The first time counts: the values that the rules read are those of then.
             extras_of(self).shared.setdefault(index, (memory.version, memory.version.changes))
 
-    def check_versions(self, read: Sequence[Any] | None = None) -> None:
+    def check_versions(self, read: Sequence[Any] | None = None, *, output: bool = True) -> None:
         """Raise if a value that the rules read was changed in place since it was saved.
 
         Parameters
         ----------
         read : the arguments that are looked at; all that are saved if None
+        output : whether the output is looked at, where the rules read it
 
         Raises
         ------
@@ -161,7 +162,7 @@ class Node(Vertex):
                     expected = extras.versions.get(id(tensor), 0)
                 if memory.count != expected:
                     self._spoilt(tensor.array, expected, memory.count)
-        if extras is not None and self.operation.keeps_output:
+        if output and extras is not None and self.operation.keeps_output:
             for index, (version, count) in extras.shared.items():
                 if version.changes != count:
                     if isinstance(self.output, tuple):

@@ -392,9 +392,12 @@ class _OfParameters(Holder):
     def _add(self, name: str, value: Any) -> None:
         self.register_parameter(name, value)
 
+    def _described(self) -> list[tuple[str, Any]]:
+        return [(name, self._at(name)) for name in self._names]
+
     @override
     def extra_repr(self) -> str:
-        return "\n".join(f"  ({name}): {_describe(value)}" for name, value in self._parameters.items())
+        return "\n".join(f"  ({name}): {_describe(value)}" for name, value in self._described())
 
 
 def _describe(value: Any) -> str:
@@ -408,7 +411,7 @@ class ParameterList(_OfParameters, Listing):
 
     Parameters
     ----------
-    values : iterable of tensors or array types, which become parameters
+    values : iterable of tensors or array types, which become parameters, and of modules, such as further lists
 
     Notes
     -----
@@ -427,6 +430,28 @@ class ParameterList(_OfParameters, Listing):
         if values is None:
             values = ()
         self.extend(values)
+
+    @property
+    @override
+    def _names(self) -> dict[str, Any]:
+        parameters, modules = (self.__dict__[table] for table in (PARAMETERS, MODULES))
+        if not modules:
+            return parameters  # type: ignore[no-any-return]  # as registered
+        return dict(sorted((parameters | modules).items(), key=lambda member: int(member[0])))
+
+    @override
+    def _check_value(self, value: Any) -> Any:
+        if isinstance(value, Members):
+            return value
+        return super()._check_value(value)
+
+    @override
+    def _add(self, name: str, value: Any) -> None:
+        is_module = isinstance(value, Members)
+        if is_module:
+            self.add_module(name, value)
+        else:
+            super()._add(name, value)
 
 
 class ParameterDict(_OfParameters, Dictionary):

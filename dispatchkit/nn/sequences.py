@@ -32,11 +32,12 @@ class Gated(Module):
 
     gates: ClassVar[int]
     states: ClassVar[int]
+    shortest: ClassVar[int] = 1  # that a length may be
 
     def __init__(self, input_size: int, hidden_size: int, bias: bool) -> None:
         super().__init__()
-        self.input_size = integer(type(self), "input_size", input_size, least=1)
-        self.hidden_size = integer(type(self), "hidden_size", hidden_size, least=1)
+        self.input_size = integer(type(self), "input_size", input_size, least=self.shortest)
+        self.hidden_size = integer(type(self), "hidden_size", hidden_size, least=self.shortest)
         self.bias = bias
 
     def _register(self, inputs: int, ending: str, device: Any, dtype: Any) -> None:
@@ -49,7 +50,7 @@ class Gated(Module):
 
     def reset_parameters(self) -> None:
         """Draw all parameters anew, uniform between ``±1 / sqrt(hidden_size)``."""
-        bound = 1 / math.sqrt(self.hidden_size)
+        bound = 1 / math.sqrt(max(self.hidden_size, 1))
         for parameter in self.parameters():
             uniform_(parameter, -bound, bound)
 
@@ -377,6 +378,8 @@ class RecurrentCell(Gated):
     ------
     ValueError : if a size is not positive
     """
+
+    shortest = 0  # as in PyTorch
 
     def __init__(
         self, input_size: int, hidden_size: int, bias: bool = True, device: Any = None, dtype: Any = None

@@ -142,7 +142,10 @@ def erfinv(xp: Namespace, x: Array, /) -> Array:
     return compute(xp, erfinv, x)
 
 
-erfinv.def_partial(lambda xp, y: math.sqrt(math.pi) / 2 * xp.exp(y * y))
+@erfinv.def_partial
+def erfinv_partial(xp: Namespace, x: Array) -> Array:
+    y = compute(xp, erfinv, x)  # computed again, as in PyTorch: a program may change the result in place
+    return math.sqrt(math.pi) / 2 * xp.exp(y * y)
 
 
 @special(special="from 0 to 1")

@@ -6,7 +6,7 @@ import copy
 import functools
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import Any, ClassVar, TypeVar, cast
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -16,9 +16,10 @@ from dispatchkit.declare.inplace import touch, write_back
 from dispatchkit.declare.namespace import tensor_namespace
 from dispatchkit.declare.variables import variables_in
 from dispatchkit.graph.recording import enable_grad, no_grad
-from dispatchkit.graph.storage import RemovableHandle
+from dispatchkit.marks import override
 from dispatchkit.optim.changes import Formula, Options, Together, arrays_of, change_arrays, update_in_graph
 from dispatchkit.optim.groups import as_entries, convert_state, is_structured, number_of, tensors_of
+from dispatchkit.optim.hooks import WithHooks, with_step_hooks
 from dispatchkit.protocol.modes import current
 from dispatchkit.protocol.observers import live
 from dispatchkit.tensor import Tensor
@@ -142,8 +143,6 @@ def is_watched(p: Tensor) -> bool:
 Closure = Callable[[], Any]
 Group = dict[str, Any]
 Params = Iterable[Any]
-Step = TypeVar("Step", bound=Callable[..., Any])
-Hook = Callable[["Optimizer", tuple[Any, ...], dict[str, Any]], Any]
 
 
 class _Required:
@@ -159,33 +158,7 @@ class _Required:
 required = _Required()
 
 
-def _with_hooks(step: Step) -> Step:
-    """Return a `step` that calls the hooks, if there are any; not where a subclass calls it from its own `step`."""
-
-    @functools.wraps(step)
-    def step_with_hooks(self: Optimizer, *args: Any, **kwargs: Any) -> Any:
-        if type(self).step is not step_with_hooks or not hasattr(self, "_step_pre_hooks"):
-            return step(self, *args, **kwargs)
-        arguments: tuple[Any, ...] = (self, *args)
-        for hook in list(self._step_pre_hooks.values()):
-            changed = hook(self, arguments, kwargs)
-            if changed is not None:
-                if not (isinstance(changed, tuple) and len(changed) == 2):
-                    raise RuntimeError(
-                        f"{type(self).__name__}.step: a pre-hook must return None or a tuple of (new_args, "
-                        f"new_kwargs), but got {changed!r}"
-                    )
-                arguments, kwargs = changed
-        result = step(*arguments, **kwargs)
-        self._stepped = True
-        for after in list(self._step_post_hooks.values()):
-            after(self, arguments, kwargs)
-        return result
-
-    return cast("Step", step_with_hooks)
-
-
-class Optimizer:
+class Optimizer(WithHooks):
     """Base of optimisers.
 
     A subclass hands its defaults on and defines `step`, which goes over the groups, skips parameters without
@@ -238,7 +211,6 @@ class Optimizer:
     """
 
     whole_types: ClassVar[bool] = False
-    _stepped = False  # whether a step was made, which schedules ask
     _differentiable = False  # whether gradients flow through its steps, and parameters need not be leaves
     # What a subclass says that defines no `step`.
     _formula: ClassVar[Formula | None] = None  # which changes a parameter and its buffers
@@ -253,7 +225,7 @@ class Optimizer:
     def __init_subclass__(cls, **kwargs: Any) -> None:
         super().__init_subclass__(**kwargs)
         if "step" in cls.__dict__:
-            cls.step = _with_hooks(cls.__dict__["step"])  # type: ignore[method-assign]
+            cls.step = with_step_hooks(cls.__dict__["step"])  # type: ignore[method-assign]
 
     def __init__(self, params: Params, defaults: dict[str, Any]) -> None:
         if isinstance(params, Tensor) or is_structured(params):
@@ -281,9 +253,9 @@ class Optimizer:
     def _name(self) -> str:
         return type(self).__name__
 
+    @override
     def _reset_hooks(self) -> None:
-        self._step_pre_hooks: dict[int, Hook] = {}
-        self._step_post_hooks: dict[int, Hook] = {}
+        super()._reset_hooks()
         self._begun: list[Tensor] = []
 
     def __getstate__(self) -> dict[str, Any]:
@@ -392,6 +364,7 @@ class Optimizer:
         >>> optimizer.state_dict()["param_groups"][0]["params"]
         [0]
         """
+        self._before_state_dict()
         parameters = [p for group in self.param_groups for p in group["params"]]
         numbers = {id(p): number for number, p in enumerate(parameters)}
         groups = []
@@ -400,7 +373,7 @@ class Optimizer:
             options = {name: value for name, value in group.items() if name != "params"}
             groups.append({**options, "params": places})
         state = {numbers.get(id(key), key): value for key, value in self.state.items()}
-        return {"state": state, "param_groups": groups}
+        return self._after_state_dict({"state": state, "param_groups": groups})
 
     def load_state_dict(self, state_dict: Mapping[str, Any]) -> None:
         """Go on from a saved state, which is copied.
@@ -417,6 +390,7 @@ class Optimizer:
             something or has another shape; the optimiser is then as before
         TypeError : if something in the state of a parameter is no array that can be read; likewise
         """
+        state_dict = self._before_load_state_dict(state_dict)
         missing = [key for key in ("state", "param_groups") if key not in state_dict]
         if missing:
             raise ValueError(f"loaded state dict has no {' and no '.join(map(repr, missing))} ({self._name})")
@@ -446,6 +420,7 @@ class Optimizer:
             else:
                 state[key] = value
         self.__setstate__({"state": state, "param_groups": groups})
+        self._after_load_state_dict()
 
     def _check_sizes(self, saved: list[Group]) -> None:
         if len(saved) != len(self.param_groups):
@@ -480,7 +455,7 @@ class Optimizer:
                         with no_grad():
                             p.grad.detach_().zero_()
 
-    @_with_hooks
+    @with_step_hooks
     def step(self, closure: Closure | None = None) -> Any:
         """Change the parameters by their gradients.
 
@@ -619,32 +594,3 @@ class Optimizer:
                     raise ValueError(f"{self._name}.step: parameter {index} of group {number} {problem}")
             pending.append((group, parameters))
         return pending
-
-    def register_step_pre_hook(self, hook: Hook) -> RemovableHandle:
-        """Have ``hook(optimizer, args, kwargs)`` called before each step.
-
-        Parameters
-        ----------
-        hook : gives None, or a tuple of arguments and keywords to call `step` with; the first argument is the
-            optimiser
-
-        Returns
-        -------
-        RemovableHandle
-            Its `remove` takes the hook off.
-        """
-        return RemovableHandle(self._step_pre_hooks, hook)
-
-    def register_step_post_hook(self, hook: Hook) -> RemovableHandle:
-        """Have ``hook(optimizer, args, kwargs)`` called after each step.
-
-        Parameters
-        ----------
-        hook : takes the optimiser and the arguments of `step`; what it returns is not used
-
-        Returns
-        -------
-        RemovableHandle
-            Its `remove` takes the hook off.
-        """
-        return RemovableHandle(self._step_post_hooks, hook)

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import importlib
 from collections import OrderedDict
 from typing import Any
 
+import numpy as np
 import pytest
 
 import dispatchkit.as_torch as spelled
@@ -85,3 +87,60 @@ def test_states_of_the_older_weight_norm_are_loaded() -> None:
     newer = torch.nn.utils.parametrizations.weight_norm(torch.nn.Linear(3, 2))
     newer.load_state_dict(older.state_dict())
     assert newer(torch.ones(1, 3)).tolist() == older(torch.ones(1, 3)).tolist()
+
+
+def test_modules_of_distributions_have_what_those_of_pytorch_import() -> None:
+    normal = importlib.import_module("dispatchkit.as_torch.distributions.multivariate_normal")
+    assert normal.Distribution is torch.distributions.Distribution
+    assert normal.constraints is torch.distributions.constraints
+    assert importlib.import_module("dispatchkit.as_torch.distributions.normal").broadcast_all is not None
+
+
+def test_all_optimisers_have_hooks_where_pytorch_has_them() -> None:
+    log: list[str] = []
+    with torch.optim.optimizer.register_optimizer_step_post_hook(lambda *args: log.append("after")):
+        optimizer = torch.optim.SGD([torch.nn.Parameter(torch.ones(1))], lr=0.1)
+        optimizer._patch_step_function()
+        optimizer.step()
+    assert log == ["after"]
+
+
+def test_statistics_of_channels_enter_the_running_ones() -> None:
+    x, mean, variance = torch.arange(12.0).reshape(2, 3, 2), torch.zeros(3), torch.ones(3)
+    found = torch.batch_norm_update_stats(x, mean, variance, 0.1)
+    assert [each.tolist() for each in found] == [[3.5, 5.5, 7.5], [9.25] * 3]
+    np.testing.assert_allclose(mean.tolist(), [0.35, 0.55, 0.75])
+    np.testing.assert_allclose(variance.tolist(), [0.9 + 37 / 30] * 3)
+
+
+def test_a_loader_takes_that_batches_come_in_order() -> None:
+    loader = torch.utils.data.DataLoader(torch.arange(4), batch_size=2, in_order=True)
+    assert [batch.tolist() for batch in loader] == [[0, 1], [2, 3]]
+
+
+CTC_REFUSALS: dict[str, tuple[dict[str, Any], str]] = {
+    "long inputs": ({"input_lengths": [6, 5]}, "Expected input_lengths to have value at most 5, but got value 6"),
+    "negative inputs": (
+        {"input_lengths": [-1, 5]},
+        "Expected input_lengths to have value at least 0, but got value -1",
+    ),
+    "too few inputs": ({"input_lengths": [5]}, "input_lengths must be of size batch_size, 2, found 1"),
+    "fractions": ({"target_lengths": [3.0, 3.0]}, "target_lengths must be integral"),
+    "long targets": ({"target_lengths": [4, 3]}, r"Expected targets of shape \[2, 4\], but got \[2, 3\]"),
+    "targets in a row": ({"targets": torch.ones(5).long()}, r"Expected targets of shape \[6\], but got \[5\]"),
+    "targets of three": ({"targets": torch.ones(3, 3).long()}, r"Expected targets of shape \[2, 3\], but got \[3, 3\]"),
+    "blank": ({"blank": 4}, "blank must be in label range, from 0 to 3, found 4"),
+    "axes": (
+        {"log_probs": torch.zeros(4)},
+        "Expected 3-dimensional tensor, but got 1-dimensional tensor for log_probs",
+    ),
+}
+
+
+@pytest.mark.parametrize("name", CTC_REFUSALS)
+def test_alignments_look_at_their_arguments(name: str) -> None:
+    changed, text = CTC_REFUSALS[name]
+    given = {"log_probs": torch.zeros(5, 2, 4), "targets": torch.ones(2, 3).long()}
+    lengths = {"input_lengths": [5, 5], "target_lengths": [3, 3]}
+    with pytest.raises(RuntimeError, match=text):
+        torch.nn.functional.ctc_loss(**{**given, **lengths, **changed})

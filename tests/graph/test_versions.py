@@ -6,6 +6,7 @@ import copy
 from collections.abc import Callable
 from typing import Any
 
+import numpy as np
 import pytest
 
 import dispatchkit as dk
@@ -333,3 +334,56 @@ def test_data_of_a_tensor_that_requires_grad_stays_floating() -> None:
     with pytest.raises(dk.AutogradError, match="only floating-point and complex tensors can require grad"):
         x.data = dk.arange(2)
     assert x.tolist() == [1.0, 1.0]
+
+
+DEFINITE = np.array([[3.0, 1.0], [1.0, 2.0]])
+KEPT_APART: dict[str, Callable[[Any], Any]] = {
+    "sort": dk.sort,
+    "sort in descending order": lambda x: dk.sort(x, axis=0, descending=True),
+    "eigvalsh": dk.linalg.eigvalsh,
+    "eigvals": lambda x: dk.real(dk.linalg.eigvals(x)),
+    "svdvals": dk.linalg.svdvals,
+    "cross_entropy of probabilities": lambda x: dk.nn.functional.cross_entropy(x, dk.asarray(DEFINITE)),
+    "cross_entropy of smoothed classes": lambda x: dk.nn.functional.cross_entropy(
+        x, dk.asarray([1, 0]), dk.asarray([0.5, 2.0]), label_smoothing=0.1
+    ),
+}
+
+
+@pytest.mark.parametrize("name", KEPT_APART)
+def test_an_argument_that_is_kept_in_a_copy_or_not_at_all_may_be_changed(name: str) -> None:
+    function, found = KEPT_APART[name], []
+    for factor in (1.0, -2.0):
+        leaf = dk.tensor(DEFINITE, requires_grad=True)
+        x = leaf * 1.0
+        y = function(x)
+        x *= factor
+        y.sum().backward()
+        assert leaf.grad is not None
+        found.append(leaf.grad.numpy())
+    np.testing.assert_array_equal(*found)
+
+
+def test_results_of_slogdet_may_be_changed_and_its_argument_not() -> None:
+    leaf = dk.tensor(DEFINITE, requires_grad=True)
+    x = leaf * 1.0
+    y = dk.linalg.slogdet(x)
+    for part in y:
+        part *= -2.0
+    y.logabsdet.backward()
+    assert leaf.grad is not None
+    np.testing.assert_allclose(leaf.grad.numpy(), -2.0 * np.linalg.inv(DEFINITE).T)
+    y = dk.linalg.slogdet(x)
+    x *= 2.0
+    with pytest.raises(dk.InplaceError, match="backward of SlogdetBackward"):
+        y.logabsdet.backward()
+
+
+@pytest.mark.parametrize("approximate", ["none", "tanh"])
+@pytest.mark.parametrize("dtype", [dk.float32, dk.float64])
+def test_the_argument_of_gelu_may_not_be_changed(approximate: Any, dtype: Any) -> None:
+    x = dk.linspace(-2.0, 2.0, 200, dtype=dtype, requires_grad=True) * 1.0
+    y = dk.nn.functional.gelu(x, approximate=approximate)
+    x *= 2.0
+    with pytest.raises(dk.InplaceError, match="backward of GeluBackward"):
+        y.sum().backward()

@@ -231,3 +231,16 @@ def test_copies() -> None:
     for made in (copy.deepcopy(model), pickle.loads(pickle.dumps(model))):
         assert repr(made) == repr(model)
         assert list(made.state_dict()) == list(model.state_dict())
+
+
+def test_a_list_of_parameters_may_hold_another() -> None:
+    inner = dk.nn.ParameterList([dk.zeros(1)])
+    outer = dk.nn.ParameterList([dk.ones(2), inner])
+    outer.append(dk.ones(3))
+    outer.insert(0, dk.ones(4))
+    assert [name for name, _ in outer.named_parameters()] == ["0", "1", "3", "2.0"]
+    assert (len(outer), outer[2] is inner, outer[-1].shape) == (4, True, (3,))
+    assert "(2): Object of type: ParameterList" in repr(outer)
+    del outer[2]
+    assert [part.shape for part in outer] == [(4,), (2,), (3,)]
+    assert not list(outer.children())

@@ -313,3 +313,12 @@ def test_a_layer_is_one_call(name: str, over: str) -> None:
         layer(dk.asarray(library.asarray(drawn(*shape))))
     assert "linear" not in str(calls)
     assert str(calls).count(name.lower().removesuffix("cell")) == 1
+
+
+@pytest.mark.parametrize("cell", [nn.RNNCell, nn.LSTMCell, nn.GRUCell])
+def test_cells_may_take_and_keep_nothing(cell: Any) -> None:
+    y = cell(0, 3)(dk.ones((2, 0)))
+    assert (y[0] if isinstance(y, tuple) else y).shape == (2, 3)
+    assert cell(3, 0).weight_ih.shape[0] == 0
+    with pytest.raises(ValueError, match="hidden_size must be at least 0, found -1"):
+        cell(3, -1)

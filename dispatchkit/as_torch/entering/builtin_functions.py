@@ -151,6 +151,13 @@ def feature_alpha_dropout(input: Any, p: float, train: bool) -> Any:
     return _of_networks("feature_alpha_dropout", input, p, train)
 
 
+def batch_norm_update_stats(input: Any, running_mean: Any, running_var: Any, momentum: float) -> Any:
+    """Return mean and variance of each channel, once the running ones, where there are some, have taken them in."""
+    _of_networks("batch_norm", input, running_mean, running_var, training=True, momentum=momentum)
+    variance, mean = FUNCTIONS["var_mean"](input, (0, *range(2, input.ndim)), correction=0)
+    return mean, variance
+
+
 def native_dropout(input: Any, p: float, train: bool | None) -> Any:
     """Return a tensor with elements replaced by zeros at random, the others scaled, and which these are.
 
@@ -391,7 +398,8 @@ OF_NETWORKS: dict[str, Call] = {
 OF_THE_TOP: dict[str, Call] = {
     function.__name__: function
     for function in (
-        *(adaptive_max_pool1d, affine_grid_generator, binary_cross_entropy_with_logits, cond, conv_tbc),
+        *(adaptive_max_pool1d, affine_grid_generator, batch_norm_update_stats, binary_cross_entropy_with_logits),
+        *(cond, conv_tbc),
         *(cosine_embedding_loss, ctc_loss, detach_copy, embedding_renorm_, feature_alpha_dropout, frobenius_norm),
         *(grid_sampler, gru_cell, hinge_embedding_loss, instance_norm, kl_div, lstm_cell, margin_ranking_loss),
         *(max_pool1d_with_indices, native_channel_shuffle, native_dropout, norm_except_dim, nuclear_norm),

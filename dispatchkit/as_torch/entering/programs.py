@@ -53,8 +53,9 @@ from dispatchkit.as_torch.methods import storages
 from dispatchkit.as_torch.methods.further_methods import give_further_methods
 from dispatchkit.as_torch.methods.reshaped import give_shapes_in_place
 from dispatchkit.as_torch.methods.torch_functions import give_torch_function
-from dispatchkit.as_torch.spelling import FUNCTIONS, HOME, Module, enter_module, spelling_results
+from dispatchkit.as_torch.spelling import FUNCTIONS, HOME, Module, Tensor, enter_module, spelling_results
 from dispatchkit.nn import utils
+from dispatchkit.optim import hooks
 
 # The names of distributions, and PyTorch's modules of one distribution each.
 NAMED = frozenset(name for name, value in vars(distributions).items() if isinstance(value, type))
@@ -128,15 +129,7 @@ def enter_programs() -> None:
     enter_module("sparse", coordinates.OF_SPARSE)
     extend_module("", {"TypedStorage": storages.TypedStorage, "UntypedStorage": storages.UntypedStorage})
     extend_module("", {"sparse_coo_tensor": coordinates.sparse_coo_tensor, "sparse_coo": "sparse_coo"})
-    named = {name: value for name, value in vars(distributions).items() if name in NAMED}
-    enter_module("distributions", named)
-    for name, members in OF_DISTRIBUTIONS.items():
-        enter_module(f"distributions.{name}", {each: getattr(distributions, each) for each in members})
-    enter_module("distributions.utils", tools.OF_UTILS)
-    # Which a module that is written for each has not.
-    vars(distributions.transforms).update({name: getattr(distributions, name) for name in FURTHER_TRANSFORMS})
-    of_transforms = {name for name in vars(distributions.transforms) if name.endswith(("Transform", "_transform"))}
-    vars(distributions.transforms)["__all__"] = sorted(of_transforms)
+    _enter_distributions()
     of_threads = ("is_multithreading_enabled", "set_multithreading_enabled")
     of_autograd = {name: getattr(modes, name) for name in ("inference_mode", *of_threads)}
     extend_module("autograd", {**of_autograd, "SavedTensor": SavedTensor, "torch": sys.modules[HOME]})
@@ -187,6 +180,26 @@ def enter_programs() -> None:
         vars(sys.modules[f"{HOME}{path}"]).update(names)
     enter_homes()
     hide_own_modules()
+
+
+def _enter_distributions() -> None:
+    """Enter distributions, and the modules of one each."""
+    names = ("broadcast_all", "lazy_property", "logits_to_probs", "probs_to_logits")
+    imported = {name: tools.OF_UTILS[name] for name in names}
+    imported |= {name: getattr(distributions, name) for name in ("Distribution", "constraints")}
+    imported |= {"Tensor": Tensor, "torch": sys.modules[HOME]}
+    named = {name: value for name, value in vars(distributions).items() if name in NAMED}
+    enter_module("distributions", named)
+    for name, members in OF_DISTRIBUTIONS.items():
+        enter_module(f"distributions.{name}", {each: getattr(distributions, each) for each in members})
+        # PyTorch's modules import these, and programs import them from there.
+        held = vars(sys.modules[f"{HOME}.distributions.{name}"])
+        held.update({each: value for each, value in imported.items() if each not in held})
+    enter_module("distributions.utils", tools.OF_UTILS)
+    # Which a module that is written for each has not.
+    vars(distributions.transforms).update({name: getattr(distributions, name) for name in FURTHER_TRANSFORMS})
+    of_transforms = {name for name in vars(distributions.transforms) if name.endswith(("Transform", "_transform"))}
+    vars(distributions.transforms)["__all__"] = sorted(of_transforms)
 
 
 def _annotate(the_type: Any, the_value: Any) -> Any:
@@ -245,6 +258,7 @@ def _enter_layers() -> None:
         for name, value in of_module("optim").items()
         if isinstance(value, type) and issubclass(value, optim.Optimizer) and value is not optim.Optimizer
     }
+    extend_module("optim.optimizer", {name: getattr(hooks, name) for name in hooks.__all__})
     extend_module("optim", {**classes, "Adafactor": Adafactor, "Muon": Muon, "SparseAdam": SparseAdam})
 
 

@@ -31,9 +31,11 @@ def ctc_loss(log_probs, targets, input_lengths, target_lengths, blank=0, reducti
     single = log_probs.ndim == 2
     if single:
         log_probs = xp.expand_dims(log_probs, axis=1)
+    if log_probs.ndim != 3:
+        raise RuntimeError(f"Expected 3-dimensional tensor, but got {log_probs.ndim}-dimensional tensor for log_probs")
     steps, count, classes = log_probs.shape
     if not 0 <= blank < classes:
-        raise ValueError(f"ctc_loss: blank must be from 0 to {classes - 1}, found {blank}")
+        raise RuntimeError(f"blank must be in label range, from 0 to {classes - 1}, found {blank}")
     lengths = _lengths("input_lengths", input_lengths, count, steps)
     ends = _lengths("target_lengths", target_lengths, count, None)
     labels = _labels(targets, ends, count)
@@ -70,20 +72,28 @@ def ctc_loss(log_probs, targets, input_lengths, target_lengths, blank=0, reducti
 def _lengths(name, values, count, most):
     """Return lengths as a tensor of integers, one for each sequence."""
     lengths = xp.reshape(xp.asarray(values), (-1,))
+    if not xp.isdtype(lengths.dtype, "integral"):
+        raise RuntimeError(f"{name} must be integral")
     if lengths.shape[0] != count:
-        raise ValueError(f"ctc_loss: {name} must have {count} elements, found {lengths.shape[0]}")
-    if most is not None and int(xp.max(lengths)) > most:
-        raise ValueError(f"ctc_loss: {name} must be at most {most}, found {int(xp.max(lengths))}")
+        raise RuntimeError(f"{name} must be of size batch_size, {count}, found {lengths.shape[0]}")
+    least, largest = int(xp.min(lengths)), int(xp.max(lengths))
+    if least < 0:
+        raise RuntimeError(f"Expected {name} to have value at least 0, but got value {least}")
+    if most is not None and largest > most:
+        raise RuntimeError(f"Expected {name} to have value at most {most}, but got value {largest}")
     return xp.astype(lengths, xp.int64)
 
 
 def _labels(targets, ends, count):
     """Return targets of shape (N, S), which may stand one behind the other."""
+    longest, total = int(xp.max(ends)), int(xp.sum(ends))
+    wanted: tuple[int, ...] = (total,)
+    if targets.ndim == 2:
+        wanted = (count, max(longest, targets.shape[1]))
+    if tuple(targets.shape) != wanted:
+        raise RuntimeError(f"Expected targets of shape {[*wanted]}, but got {[*targets.shape]}")
     if targets.ndim == 2:
         return xp.astype(targets, xp.int64)
-    longest = int(xp.max(ends))
-    if targets.shape[0] != int(xp.sum(ends)):
-        raise ValueError(f"ctc_loss: targets must have {int(xp.sum(ends))} elements, found {targets.shape[0]}")
     starts = xp.cumulative_sum(ends) - ends
     places = starts[:, None] + xp.minimum(xp.arange(longest)[None], xp.maximum(ends - 1, 0)[:, None])
     return xp.astype(xp.take(targets, xp.minimum(places, targets.shape[0] - 1)), xp.int64)

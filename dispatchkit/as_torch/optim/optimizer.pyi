@@ -7,4 +7,8 @@ Written by ``nox -s generated`` from the table; do not edit.
 from dispatchkit.optim import Optimizer as Optimizer
 from typing import Any
 
+register_optimizer_step_post_hook: Any
+
+register_optimizer_step_pre_hook: Any
+
 required: Any

@@ -198,7 +198,7 @@ def attention_numpy_flow(
     return attention_flow(query, key, value, attn_mask, is_causal, scale, MOST)
 
 
-@scaled_dot_product_attention.def_kernel("numpy", flow=attention_numpy_flow, reads=("query", "key", "value", "y"))
+@scaled_dot_product_attention.def_kernel("numpy", flow=attention_numpy_flow, reads=("value",))
 def attention_numpy(
     query, key, value, /, attn_mask=None, dropout_p=0.0, is_causal=False, *, scale=None, generator=None
 ):

@@ -90,11 +90,12 @@ def attention_flow(query: Any, key: Any, value: Any, mask: Any, is_causal: bool,
     inverse = np.reciprocal(sums, out=sums)[..., None]
     y = np.matmul(shares, value)
     y *= inverse
+    kept, key = y.copy(), key.copy()  # a program may change them in place
 
     def pull(g: Any, wanted: Any) -> Any:
         g = g[0] * inverse
         of_scores = np.matmul(g, value.swapaxes(-1, -2))
-        of_scores -= np.vecdot(g, y)[..., None]
+        of_scores -= np.vecdot(g, kept)[..., None]
         of_scores *= shares
         of_mask = None
         if wanted[3]:

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from dispatchkit.backends.arrays import is_complex, is_inexact
+from dispatchkit.backends.numpy import numpy_namespace
 from dispatchkit.declare.samples import draw, sample
 from dispatchkit.declare.wrapping import holds
 from dispatchkit.marks import override
@@ -193,6 +194,16 @@ class Classes(Probabilities):
 
 
 def cross_entropy_numpy_flow(x, target, /, weight=None, *, ignore_index=-100, label_smoothing=0.0, reduction="mean"):
+    options = _options(ignore_index, label_smoothing, reduction)
+    answer = _flow_of_numbers(x, target, weight, **options)
+    if answer is NotImplemented:
+        return _flow_by_rules(x, target, weight, options)
+    return answer
+
+
+def _flow_of_numbers(
+    x: Any, target: Any, weight: Any, ignore_index: int, label_smoothing: float, reduction: Reduction
+) -> Any:
     # Of numbers of classes that all count, without weights, put together.
     if weight is not None or label_smoothing != 0 or reduction not in ("mean", "sum"):
         return NotImplemented
@@ -216,6 +227,25 @@ def cross_entropy_numpy_flow(x, target, /, weight=None, *, ignore_index=-100, la
         return of_x, None, None
 
     return np.asarray(np.add.reduce(np.log(sums) - of_target) * factor), pull
+
+
+def _options(ignore_index, label_smoothing, reduction):
+    return {"ignore_index": ignore_index, "label_smoothing": label_smoothing, "reduction": reduction}
+
+
+def _flow_by_rules(x: Any, target: Any, weight: Any, options: dict[str, Any]) -> Any:
+    """Return the loss, and what takes its cotangent back by the rules, for which the scores are kept in a copy."""
+    numbers = [each for each in (x, target, weight) if each is not None and is_inexact(each.dtype)]
+    if any(type(each) is not np.ndarray or each.dtype != x.dtype for each in numbers):
+        return NotImplemented
+    y, kept = np.asarray(_loss(numpy_namespace, x, target, weight, **options)), x.copy()
+    rules = (cross_entropy_vjp_x, cross_entropy_vjp_target, cross_entropy_vjp_weight)
+
+    def pull(g, wanted):
+        args = (numpy_namespace, g[0], kept, target, weight)
+        return [rule(*args, **options) if asked else None for rule, asked in zip(rules, wanted, strict=True)]
+
+    return y, pull
 
 
 def _largest(x: Any, target: Any, ignore_index: int) -> Any:
@@ -311,6 +341,13 @@ def cross_entropy(
     >>> dk.nn.functional.cross_entropy(scores, dk.asarray([0, 2]), reduction="none")
     tensor([0.2395, 1.0986])
     """
+    options = _options(ignore_index, label_smoothing, reduction)
+    return _loss(xp, x, target, weight, **options)
+
+
+def _loss(
+    xp: Any, x: Any, target: Any, weight: Any, ignore_index: int, label_smoothing: float, reduction: Reduction
+) -> Any:
     check_reduction(cross_entropy.__name__, reduction)
     if not 0 <= label_smoothing <= 1:
         raise ValueError(f"{cross_entropy.__name__}: label_smoothing must be from 0 to 1, found {label_smoothing}")
@@ -319,10 +356,10 @@ def cross_entropy(
     return classes.loss(called(xp, log_softmax, x, axis=axis), weight, label_smoothing, reduction)
 
 
-@cross_entropy.def_kernel("numpy", flow=cross_entropy_numpy_flow, reads=("target",))
+@cross_entropy.def_kernel("numpy", flow=cross_entropy_numpy_flow, reads=("target", "weight"))
 def cross_entropy_numpy(x, target, /, weight=None, *, ignore_index=-100, label_smoothing=0.0, reduction="mean"):
     options = _options(ignore_index, label_smoothing, reduction)
-    return result_of(cross_entropy_numpy_flow(x, target, weight, **options))
+    return result_of(_flow_of_numbers(x, target, weight, **options))
 
 
 @function(
@@ -488,10 +525,6 @@ def cross_entropy_jvp_target(xp, t, x, target, weight, ignore_index, label_smoot
     if weight is not None:
         slope = slope * classes.along(x, weight)
     return classes.reduced(xp.sum(slope * t, axis=classes.axis), x, weight, reduction)
-
-
-def _options(ignore_index, label_smoothing, reduction):
-    return {"ignore_index": ignore_index, "label_smoothing": label_smoothing, "reduction": reduction}
 
 
 @cross_entropy.def_vjp("weight")

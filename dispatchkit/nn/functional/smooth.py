@@ -101,7 +101,7 @@ def gelu_numpy_flow(x, /, *, approximate="none"):
     return y, lambda g, wanted: (g[0] * slope,)
 
 
-@gelu.def_kernel("numpy", flow=gelu_numpy_flow)
+@gelu.def_kernel("numpy", flow=gelu_numpy_flow, reads=("x",))
 def gelu_numpy(x, /, *, approximate="none"):
     if not _exact_single(approximate, x):
         return NotImplemented

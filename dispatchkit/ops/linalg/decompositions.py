@@ -7,6 +7,7 @@ from typing import Literal, NamedTuple
 from numpy.linalg import LinAlgError
 
 from dispatchkit.backends.arrays import holds_complex
+from dispatchkit.backends.numpy import numpy_namespace
 from dispatchkit.declare.decorators import decomposition
 from dispatchkit.declare.samples import draw, sample
 from dispatchkit.declare.typing import Array, Namespace
@@ -335,15 +336,36 @@ def eigvalsh(xp: Namespace, x: Array, /) -> Array:
     >>> dk.linalg.eigvalsh(dk.tensor([[2.0, 1.0], [1.0, 2.0]]))
     tensor([1., 3.])
     """
+    return _eigenvalues_of_hermitian(xp, x)
+
+
+def _eigenvalues_of_hermitian(xp: Namespace, x: Array) -> Array:
     require_square(eigvalsh, x)
     require_finite(x, triangle=True)
     return locate_errors(xp.linalg.eigvalsh, x)
 
 
+def eigvalsh_numpy_flow(x, /):
+    """Keep the vectors where gradients flow: they need not be computed again, and a program may change the matrix."""
+    require_square(eigvalsh, x)
+    require_finite(x, triangle=True)
+    values, vectors = locate_errors(numpy_namespace.linalg.eigh, x)
+    return values, lambda g, wanted: (_pulled_to_hermitian(numpy_namespace, g[0], vectors),)
+
+
+@eigvalsh.def_kernel("numpy", flow=eigvalsh_numpy_flow)
+def eigvalsh_numpy(x, /):
+    return _eigenvalues_of_hermitian(numpy_namespace, x)
+
+
+def _pulled_to_hermitian(xp: Namespace, g: Array, vectors: Array) -> Array:
+    return (vectors * g[..., None, :]) @ adjoint(xp, vectors)
+
+
 @eigvalsh.def_vjp
 def eigvalsh_vjp(xp, g, x):
     _, vectors = xp.linalg.eigh(x)
-    return (vectors * g[..., None, :]) @ adjoint(xp, vectors)
+    return _pulled_to_hermitian(xp, g, vectors)
 
 
 @eigvalsh.def_jvp
@@ -437,15 +459,43 @@ def eigvals(xp: Namespace, x: Array, /) -> Array:
     >>> dk.linalg.eigvals(dk.tensor([[0.0, 1.0], [-1.0, 0.0]]))
     tensor([0.+1.j, 0.-1.j])
     """
+    return _eigenvalues(xp, x)
+
+
+def _eigenvalues(xp: Namespace, x: Array) -> Array:
     require_square(eigvals, x)
     return as_complex(xp, locate_errors(xp.linalg.eigvals, x))
+
+
+def eigvals_numpy_flow(x, /):
+    """Keep the vectors where gradients flow, as for `eigvalsh`."""
+    require_square(eigvals, x)
+    xp = numpy_namespace
+    values, vectors = locate_errors(xp.linalg.eig, x)
+
+    def pull(g, wanted):
+        pulled = _pulled_to_matrix(xp, g[0], vectors)
+        if holds_complex(x):
+            return (pulled,)
+        return (xp.real(pulled),)
+
+    return as_complex(xp, values), pull
+
+
+@eigvals.def_kernel("numpy", flow=eigvals_numpy_flow)
+def eigvals_numpy(x, /):
+    return _eigenvalues(numpy_namespace, x)
+
+
+def _pulled_to_matrix(xp: Namespace, g: Array, vectors: Array) -> Array:
+    turned = adjoint(xp, as_complex(xp, vectors))
+    return xp.linalg.solve(turned, g[..., None] * turned)
 
 
 @eigvals.def_vjp
 def eigvals_vjp(xp, g, x):
     _, vectors = xp.linalg.eig(x)
-    turned = adjoint(xp, as_complex(xp, vectors))
-    return xp.linalg.solve(turned, g[..., None] * turned)
+    return _pulled_to_matrix(xp, g, vectors)
 
 
 @eigvals.def_jvp

@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from dispatchkit.backends.arrays import as_numpy, holds_complex, namespace_of
+from dispatchkit.backends.numpy import numpy_namespace
 from dispatchkit.declare.decorators import linalg, operation
 from dispatchkit.declare.namespace import enter, tensor_namespace
 from dispatchkit.declare.samples import draw, sample
@@ -239,6 +240,10 @@ def slogdet(xp: Namespace, x: Array, /) -> SlogdetResult:
     >>> dk.linalg.slogdet(dk.tensor([[1.0, 2.0], [3.0, 4.0]])).sign
     tensor(-1.)
     """
+    return _sign_and_logarithm(xp, x)
+
+
+def _sign_and_logarithm(xp: Namespace, x: Array) -> SlogdetResult:
     require_square(slogdet, x)
     return SlogdetResult(*xp.linalg.slogdet(x))
 
@@ -253,10 +258,26 @@ def _inverse_or_infinity(xp: Namespace, sign: Array, x: Array) -> Array:
     return xp.where(singular, float("inf"), xp.linalg.inv(xp.where(singular, unit, x)))
 
 
+def slogdet_numpy_flow(x, /):
+    """Keep the signs where gradients flow, in a copy: a program may change the results."""
+    sign, logarithm = map(np.asarray, _sign_and_logarithm(numpy_namespace, x))
+    kept: Any = sign.copy()
+    y = SlogdetResult._make((sign, logarithm))
+    return y, lambda g, wanted: (_pulled_to_factors(numpy_namespace, g, kept, x),)
+
+
+@slogdet.def_kernel("numpy", flow=slogdet_numpy_flow, reads=("x",))
+def slogdet_numpy(x, /):
+    return _sign_and_logarithm(numpy_namespace, x)
+
+
 @slogdet.def_vjp
 def slogdet_vjp(xp, g, y, x):
+    return _pulled_to_factors(xp, g, y[0], x)
+
+
+def _pulled_to_factors(xp: Namespace, g: Any, sign: Array, x: Array) -> Array:
     g_sign, g_log = g
-    sign, _ = y
     if holds_complex(x):
         g_log = g_log - 1j * xp.imag(xp.conj(g_sign) * sign)
     return g_log[..., None, None] * adjoint(xp, _inverse_or_infinity(xp, sign, x))

@@ -8,7 +8,7 @@ from typing import Any, Literal, NamedTuple, TypeAlias
 import numpy as np
 
 from dispatchkit.backends.arrays import holds_complex, same_dtype
-from dispatchkit.backends.numpy import DOUBLE, HALF, SINGLE, total
+from dispatchkit.backends.numpy import DOUBLE, HALF, SINGLE, numpy_namespace, total
 from dispatchkit.declare.decorators import body_on_numpy, decomposition, linalg
 from dispatchkit.declare.samples import draw, sample
 from dispatchkit.declare.typing import Array, Namespace
@@ -404,7 +404,7 @@ def _inverse_values(xp: Namespace, s: Array, wanted: Array) -> Array:
 
 
 @svd.def_vjp
-def svd_vjp(xp, g, y, x):
+def svd_vjp(xp, g, y):
     (g_u, g_s, g_vh), (u, s, vh) = g, y
     rows, columns, count = u.shape[-2], vh.shape[-1], s.shape[-1]
     u, g_u, vh, g_vh = u[..., :, :count], g_u[..., :, :count], vh[..., :count, :], g_vh[..., :count, :]
@@ -416,7 +416,7 @@ def svd_vjp(xp, g, y, x):
     result = (turned_u * across + down * turned_v) * inverse_gaps(xp, s * s, wanted)
     result = result + diagonal_matrix(xp, g_s)
     inverse = _inverse_values(xp, s, wanted)
-    if holds_complex(x):
+    if holds_complex(u):
         result = result + diagonal_matrix(xp, xp.linalg.diagonal(turned_u) * inverse / 2)
     result = u @ result @ vh
     if rows > count:
@@ -495,9 +495,26 @@ def svdvals(xp: Namespace, x: Array, /) -> Array:
     >>> dk.linalg.svdvals(dk.tensor([[3.0, 0.0], [0.0, -4.0]]))
     tensor([4., 3.])
     """
+    return _singular_values(xp, x)
+
+
+def _singular_values(xp: Namespace, x: Array) -> Array:
     require_matrix(svdvals, x)
     require_finite(x)
     return locate_errors(xp.linalg.svdvals, x)
+
+
+def svdvals_numpy_flow(x, /):
+    """Keep the vectors where gradients flow: they need not be computed again, and a program may change the matrix."""
+    require_matrix(svdvals, x)
+    require_finite(x)
+    u, s, vh = locate_errors(numpy_namespace.linalg.svd, x, full_matrices=False)
+    return s, lambda g, wanted: ((u * g[0][..., None, :]) @ vh,)
+
+
+@svdvals.def_kernel("numpy", flow=svdvals_numpy_flow)
+def svdvals_numpy(x, /):
+    return _singular_values(numpy_namespace, x)
 
 
 @svdvals.def_vjp

@@ -7,6 +7,7 @@ from typing import Any, Literal, NamedTuple
 
 import numpy as np
 
+from dispatchkit.backends.numpy import numpy_namespace
 from dispatchkit.declare.axes import Axes
 from dispatchkit.declare.decorators import operation, searching
 from dispatchkit.declare.operation import DeclaredOperation
@@ -243,6 +244,24 @@ def sort(xp: Namespace, x: Array, /, *, axis: int = -1, descending: bool = False
     tensor([3., 2., 1.])
     """
     return xp.sort(x, axis=axis, descending=descending, stable=stable)
+
+
+def sort_numpy_flow(x, /, *, axis=-1, descending=False, stable=True):
+    """Keep the order where gradients flow: it need not be found again, and a program may change the array."""
+    xp = numpy_namespace
+    order = xp.argsort(x, axis=axis, descending=descending, stable=stable)
+
+    def pull(g, wanted):
+        pulled = np.empty_like(g[0])
+        np.put_along_axis(pulled, order, g[0], axis)
+        return (pulled,)
+
+    return xp.take_along_axis(x, order, axis=axis), pull
+
+
+@sort.def_kernel("numpy", flow=sort_numpy_flow)
+def sort_numpy(x, /, *, axis=-1, descending=False, stable=True):
+    return numpy_namespace.sort(x, axis=axis, descending=descending, stable=stable)
 
 
 @sort.def_vjp

@@ -55,13 +55,22 @@ def test_scores_may_be_large(parameters: dict[str, Any]) -> None:
     )
 
 
-def test_scores_are_computed_once_where_they_are_held() -> None:
+def test_queries_keys_and_the_result_can_be_changed_before_gradients_are_taken_and_values_cannot() -> None:
+    _, wanted = gradients(F.scaled_dot_product_attention, ARRAYS)
     leaves = [dk.tensor(x, requires_grad=True) for x in ARRAYS]
-    y = F.scaled_dot_product_attention(*leaves)
+    query, key, value = (x * 1.0 for x in leaves)
+    y = F.scaled_dot_product_attention(query, key, value)
     assert y.grad_fn is not None
     assert y.grad_fn.name == "ScaledDotProductAttentionBackward"
     with dk.no_grad():
-        y.detach().add_(1.0)
+        for x in (query, key, y):
+            x.detach().mul_(-2.0)
+    found = dk.autograd.grad(y, leaves, dk.tensor(drawn(*y.shape, seed=9)))
+    for gradient, right in zip(found, wanted, strict=True):
+        np.testing.assert_allclose(gradient.numpy(), right, rtol=1e-10)
+    y = F.scaled_dot_product_attention(query.detach(), key.detach(), value)
+    with dk.no_grad():
+        value.detach().mul_(2.0)
     with pytest.raises(dk.errors.InplaceError, match="backward of ScaledDotProductAttentionBackward"):
         y.sum().backward()
 

@@ -16,11 +16,14 @@ def main() -> int:
     parser.add_argument("--half", action="store_true", help="make floating-point arrays of float16")
     dtypes = ("float32", "float64")
     parser.add_argument("--default", choices=dtypes, default="float64", help="the default dtype of both libraries")
+    parser.add_argument("--changes", action="store_true", help="change arguments and results before backward passes")
     given = parser.parse_args()
     for name in ("torch", "expecttest"):
         if importlib.util.find_spec(name) is None:
             print(f"nothing is compared: the package {name} is not installed")
             return 0
+    if given.changes:
+        return show_changes(given.only or "")
     from .running import fuzz
 
     chosen = {"most": given.calls, "only": given.only, "half": given.half, "default": given.default}
@@ -39,6 +42,29 @@ def main() -> int:
     print(", ".join(f"{count} {name}" for name, count in report.counts.most_common()))
     print(f"{report.calls} calls, {sum(report.listed.values())} listed differences, {len(report.unlisted)} not listed")
     return bool(report.unlisted)
+
+
+def show_changes(only: str) -> int:
+    """Show what differs where arguments and results are changed in place before gradients are taken."""
+    from dispatchkit.as_torch.spelling import FUNCTIONS
+
+    from .changes import differing_changes
+    from .listed import entry_for
+
+    listed: Counter[str] = Counter()
+    unlisted: Counter[tuple[str, str]] = Counter()
+    for found in differing_changes([path for path in FUNCTIONS if only in path]):
+        entry = entry_for(found)
+        if entry is not None:
+            listed[entry.reason] += 1
+            continue
+        unlisted[found.sort, found.call.path] += 1
+        if unlisted[found.sort, found.call.path] == 1:
+            print(f"{found.sort} | {found.call.path} | {found.text[:400]}\n    {found.call!r}"[:900])
+    for reason, count in listed.most_common():
+        print(f"{count:6}  listed: {reason}")
+    print(f"{listed.total()} listed differences, {unlisted.total()} not listed")
+    return bool(unlisted)
 
 
 if __name__ == "__main__":

@@ -6,6 +6,7 @@ import tomllib
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
+from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -16,7 +17,7 @@ from .calls import Call, are_finite_arguments, arrays_in
 if TYPE_CHECKING:
     from .comparing import Difference
 
-__all__ = ["Entry", "read"]
+__all__ = ["Entry", "entry_for", "read"]
 
 
 @dataclass(frozen=True)
@@ -102,6 +103,17 @@ def read() -> list[Entry]:
     """Return the entries, of which the first that is about a difference counts."""
     text = (Path(__file__).parent / "listed.toml").read_text()
     return [_entry(**entry) for entry in tomllib.loads(text).get("difference", [])]
+
+
+def entry_for(found: Difference) -> Entry | None:
+    """Return the entry that is about a difference, None where it is not listed."""
+    return next((entry for entry in known() if entry.covers(found)), None)
+
+
+@cache
+def known() -> tuple[Entry, ...]:
+    """Return the entries, which are read once."""
+    return tuple(read())
 
 
 def _entry(
