@@ -15,7 +15,16 @@ import numpy as np
 from dispatchkit.as_torch.factors import linalg_lu_solve
 from dispatchkit.as_torch.functions import narrow, split
 from dispatchkit.as_torch.further_functions import lgamma
-from dispatchkit.as_torch.shared import in_dtype_of, index_along, kept, norm_of_vectors, of_parts, several, times
+from dispatchkit.as_torch.shared import (
+    in_dtype_of,
+    index_along,
+    kept,
+    norm_of_vectors,
+    of_parts,
+    scaled_product,
+    several,
+    times,
+)
 from dispatchkit.as_torch.table import TRANSLATIONS, Function
 from dispatchkit.declare.namespace import tensor_namespace as xp
 from dispatchkit.declare.source import with_name
@@ -109,8 +118,8 @@ _FORMULAS: dict[str, Function] = {
     # Of matrices.
     "addr": lambda input, vec1, vec2, *, beta=1, alpha=1: kept(input, beta) + times(vec1[:, None] * vec2, alpha),
     "lu_solve": lambda b, LU_data, LU_pivots: linalg_lu_solve(LU_data, LU_pivots, b),
-    "addmm": lambda input, mat1, mat2, *, beta=1, alpha=1: kept(input, beta) + times(mat1 @ mat2, alpha),
-    "addmv": lambda input, mat, vec, *, beta=1, alpha=1: kept(input, beta) + times(mat @ vec, alpha),
+    "addmm": lambda input, mat1, mat2, *, beta=1, alpha=1: kept(input, beta) + scaled_product(mat1 @ mat2, alpha),
+    "addmv": lambda input, mat, vec, *, beta=1, alpha=1: kept(input, beta) + scaled_product(mat @ vec, alpha),
     "baddbmm": lambda input, batch1, batch2, *, beta=1, alpha=1: kept(input, beta) + times(batch1 @ batch2, alpha),
     "dist": lambda input, other, p=2: norm_of_vectors(input - other, p),
     "einsum": einsum,

@@ -175,6 +175,13 @@ def gradient_alone_partial(x: Any) -> Any:
     return 1.0
 
 
+def scaled_product(product: Any, alpha: Any) -> Any:
+    """Return a product of matrices times a factor, of which 0 makes zeros, as in BLAS, which then reads no elements."""
+    if type(alpha) in (int, float, complex, bool) and alpha == 0:
+        return gradient_alone(product) * alpha
+    return times(product, alpha)
+
+
 def forward_of(layer: Any) -> dict[str, Any]:
     """Return the `forward` of a layer of the library whose argument has PyTorch's name, as a member of a class."""
     function = layer.forward

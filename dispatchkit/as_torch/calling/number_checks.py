@@ -27,6 +27,7 @@ OF_ONE_DTYPE = {
     "where": ("input", "other"),
 }
 PLAIN = frozenset({bool, int, float, complex})
+WHOLE = frozenset({bool, int})
 # What makes a value a number, an array or a sequence of numbers.
 METHODS = ("__float__", "__index__", "__complex__", "__array__", "__array_interface__", "__getitem__")
 
@@ -185,18 +186,43 @@ def numbers_in(data: Any, dtype: Any) -> Any:
     """
     if isinstance(data, (list, tuple)):
         return _elements(data, dtype)
-    if not is_array(data):
-        _check_number(data, dtype, "")
+    if is_array(data):
+        return data
+    _check_number(data, dtype, "")
+    if type(data) is int:
+        return _whole_numbers((data,), dtype)[0]
     return data
 
 
 def _elements(values: Any, dtype: Any) -> Any:
-    if PLAIN.issuperset(map(type, values)):
+    types = set(map(type, values))
+    if types <= WHOLE:
+        return _whole_numbers(values, dtype)
+    if types <= PLAIN:
         return values
     elements = [_element(value, dtype) for value in values]
     if all(after is before for after, before in zip(elements, values, strict=True)):
         return values
     return elements
+
+
+def _whole_numbers(values: Any, dtype: Any) -> Any:
+    """Return whole numbers, of unsigned ones those that stand for negative ones, as in two's complement.
+
+    Raises
+    ------
+    ValueError : where no dtype is asked for, and int64 does not hold them
+    """
+    if not values:
+        return values
+    least, most = min(values), max(values)
+    if dtype is None:
+        limits = np.iinfo(np.int64)
+        if least < limits.min or most > limits.max:
+            raise ValueError(f"Overflow when unpacking long long: int64 does not hold {max(most, -least)}")
+    elif least < 0 and numpy_dtype(dtype).kind == "u" and least >= -np.iinfo(dtype).max:
+        return [value % (np.iinfo(dtype).max + 1) if value < 0 else value for value in values]
+    return values
 
 
 def _element(value: Any, dtype: Any) -> Any:
