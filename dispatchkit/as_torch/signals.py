@@ -134,6 +134,8 @@ def istft(
 ):
     if not xp.isdtype(input.dtype, "complex floating"):
         raise RuntimeError("istft requires a complex-valued input tensor matching the output from stft")
+    if window is not None and xp.isdtype(window.dtype, "complex floating") and not return_complex:
+        raise RuntimeError("Complex windows are incompatible with return_complex=False")
     onesided = _is_onesided(input.shape[-2], n_fft, onesided, return_complex)
     y = xp.swapaxes(input, -1, -2)
     if normalized:

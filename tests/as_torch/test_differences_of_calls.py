@@ -177,6 +177,23 @@ REFUSED: list[tuple[Callable[[], Any], type[Exception], str]] = [
         "one half of the frequencies, 2 of 3, says nothing of a complex signal",
     ),
     (
+        lambda: torch.istft(torch.ones(5, 6) + 0j, 8, window=torch.ones(8) + 0j),
+        RuntimeError,
+        "Complex windows are incompatible with return_complex=False",
+    ),
+    (lambda: torch.linspace(1e300, 0, 2, dtype=torch.complex64), RuntimeError, "value 1e.300 cannot be converted to"),
+    (lambda: torch.linspace(0, 1e300j, 2, dtype=torch.complex64), RuntimeError, "value 1e.300j cannot be converted to"),
+    (
+        lambda: torch.where(ROW > 0, ROW.to(torch.complex64), 1e300),
+        RuntimeError,
+        "value 1e.300 cannot be converted to type complex64 without overflow",
+    ),
+    (
+        lambda: F.scaled_dot_product_attention(WHOLE, WHOLE, WHOLE, torch.ones(2, 2)),
+        NotImplementedError,
+        "\"scaled_dot_product_attention\" not implemented for 'Long'",
+    ),
+    (
         lambda: torch.index_put(ROW, [T(0)], SINGLE[0]),
         RuntimeError,
         "dtypes match, got Double for the destination and Float for the source",
@@ -193,6 +210,28 @@ REFUSED: list[tuple[Callable[[], Any], type[Exception], str]] = [
 def test_calls_are_refused_as_by_pytorch(call: Callable[[], Any], error: type[Exception], text: str) -> None:
     with pytest.raises(error, match=text):
         call()
+
+
+@pytest.mark.parametrize(
+    ("call", "shape", "other", "text"),
+    [
+        (F.soft_margin_loss, ((2, 3), (2, 3)), ((2, 1), (2, 3)), "doesn't match the broadcast shape"),
+        (F.instance_norm, ((2, 3, 4), (3,), (3,)), ((2, 3, 4), (2,), (3,)), "running_mean should have shape"),
+        (torch.linalg.lstsq, ((2, 3, 2), (2, 3)), ((2, 3, 2), (3, 3)), "The sizes of tensors must match"),
+    ],
+)
+def test_shapes_of_a_call_of_a_known_kind_are_looked_at_each_time(call: Any, shape: Any, other: Any, text: str) -> None:
+    for _ in range(2):
+        call(*(torch.ones(lengths) for lengths in shape))
+    with pytest.raises(RuntimeError, match=text):
+        call(*(torch.ones(lengths) for lengths in other))
+
+
+def test_truths_are_refused_where_a_call_of_nothing_was_taken() -> None:
+    x = T([True])
+    x.scatter_reduce(0, torch.zeros(0, dtype=torch.int64), x, "mean")
+    with pytest.raises(NotImplementedError, match="with 'mean' not implemented for 'Bool'"):
+        x.scatter_reduce(0, torch.zeros(1, dtype=torch.int64), x, "mean")
 
 
 def test_a_product_that_is_left_out_has_a_gradient_of_0() -> None:

@@ -230,7 +230,7 @@ def real_targets(given: Given) -> None:
         raise RuntimeError(f"result type {dtype_name(target)} can't be cast to the desired output type {dtype_name(x)}")
 
 
-@look_of(f"{F}soft_margin_loss")
+@look_each_time_of(f"{F}soft_margin_loss")
 def shape_and_dtype_of_margins(given: Given) -> None:
     real_targets(given)
     x, target = given["input"], given["target"]
@@ -414,7 +414,7 @@ def least_variance(given: Given) -> None:
         raise ValueError(f"batch_norm eps must be non-negative, but got {given['eps']}")
 
 
-@look_of(f"{F}instance_norm")
+@look_each_time_of(f"{F}instance_norm")
 def both_statistics(given: Given) -> None:
     for name in ("running_mean", "running_var"):
         statistic: Any = given.get(name)
@@ -447,6 +447,8 @@ def elements_of_groups(given: Given) -> None:
 @look_of(f"{F}scaled_dot_product_attention")
 def dtype_of_mask(given: Given) -> None:
     x: Any = given["query"]
+    if kind_of(x) in "bui":  # whatever the dtype of a mask
+        raise NotImplementedError(f'"scaled_dot_product_attention" not implemented for {dtype_name(x)!r}')
     mask: Any = given.get("attn_mask")
     if is_array(mask) and kind_of(mask) not in "bf" and mask.dtype != x.dtype:
         raise RuntimeError(

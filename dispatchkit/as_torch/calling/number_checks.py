@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from typing import Any, NoReturn
 
 import numpy as np
@@ -138,16 +137,18 @@ def integers_that_fit(given: Given) -> None:
 def _look_at_numbers(path: str, names: tuple[str, ...]) -> None:
     @look_each_time_of(path)
     def numbers_that_fit(given: Given) -> None:
-        numbers = [given[name] for name in names if type(given.get(name)) is float]
+        numbers = [given[name] for name in names if type(given.get(name)) in (float, complex)]
         if not numbers:
             return
-        dtypes: list[Any] = [numpy_dtype(x.dtype) for x in given.values() if is_array(x) and kind_of(x) == "f"]
-        if given.get("dtype") is not None:
-            dtypes = [numpy_dtype(given["dtype"])]
-        most = min((float(np.finfo(dtype).max) for dtype in dtypes if dtype.kind == "f"), default=math.inf)
+        dtype: Any = given.get("dtype")
+        if dtype is None:
+            dtype = common_dtype([x for x in given.values() if is_array(x) and kind_of(x) in "fc"])
+        if dtype is None or numpy_dtype(dtype).kind not in "fc":
+            return
+        most = float(np.finfo(numpy_dtype(dtype)).max)
         for number in numbers:
-            if math.isfinite(number) and abs(number) > most:
-                raise RuntimeError(f"value {number} cannot be converted to type {dtypes[0]} without overflow")
+            if np.isfinite(number) and max(abs(number.real), abs(number.imag)) > most:
+                raise RuntimeError(f"value {number} cannot be converted to type {numpy_dtype(dtype)} without overflow")
 
 
 for _path, _names in OF_ONE_DTYPE.items():
