@@ -520,7 +520,7 @@ def linalg_vander(x, *, N=None):
 
 
 def addbmm(input, batch1, batch2, *, beta=1, alpha=1):
-    return kept(input, beta) + scaled_product(xp.sum(batch1 @ batch2, axis=0), alpha)
+    return kept(input, beta) + xp.sum(scaled_product(batch1, batch2, alpha), axis=0)
 
 
 def combinations(input, r=2, with_replacement=False):

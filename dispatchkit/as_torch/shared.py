@@ -175,11 +175,18 @@ def gradient_alone_partial(x: Any) -> Any:
     return 1.0
 
 
-def scaled_product(product: Any, alpha: Any) -> Any:
+def product_times(x1: Any, x2: Any, alpha: Any) -> Any:
+    """Return a product of matrices times a factor; that of none of their elements is 0, whatever the factor."""
+    if not x1.shape[-1]:
+        return x1 @ x2
+    return times(x1 @ x2, alpha)
+
+
+def scaled_product(x1: Any, x2: Any, alpha: Any) -> Any:
     """Return a product of matrices times a factor, of which 0 makes zeros, as in BLAS, which then reads no elements."""
     if type(alpha) in (int, float, complex, bool) and alpha == 0:
-        return gradient_alone(product) * alpha
-    return times(product, alpha)
+        return gradient_alone(x1 @ x2) * alpha
+    return product_times(x1, x2, alpha)
 
 
 def forward_of(layer: Any) -> dict[str, Any]:

@@ -32,6 +32,10 @@ VALUES: list[tuple[Callable[[], Any], Any]] = [
     # A factor of 0 leaves a product of matrices out, and of complex factors the real part.
     (lambda: torch.addmm(T(5.0), NAMED, NAMED, alpha=0), np.full((2, 2), 5.0)),
     (lambda: torch.addmv(T([5.0, 6.0]), NAMED, T([1.0, 1.0]), alpha=0.0), [5.0, 6.0]),
+    (lambda: torch.addmm(torch.ones(2, 3), torch.ones(2, 0), NONE, alpha=NAN), np.ones((2, 3))),
+    (lambda: torch.baddbmm(ROWS, torch.ones(2, 1, 0), torch.ones(2, 0, 3), alpha=NAN), np.ones((2, 1, 3))),
+    (lambda: torch.as_strided_copy(ROW, (0,), (2,), 7), []),
+    (lambda: ROW.split(T([2.0]))[1], [4.0]),
     (lambda: torch.addbmm(torch.ones(2, 2), NAMED[None], NAMED[None], alpha=0, beta=0), np.zeros((2, 2))),
     (lambda: torch.addmm(WHOLE, WHOLE, WHOLE, alpha=2 + 0j), [[15, 22], [33, 48]]),
     (lambda: torch.addmm(WHOLE, WHOLE, WHOLE, beta=2.5), [[9, 14], [21, 30]]),

@@ -84,7 +84,9 @@ def split_sizes(given: Given) -> None:
     x: Any = given.get("tensor", given.get("input"))
     size: Any = given.get("split_size_or_sections", given.get("split_sizes", given.get("split_size")))
     axis, length = axis_of(given)
-    if is_array(size) and not size.ndim and not size.is_tracer:
+    if is_array(size) and math.prod(size.shape) != 1:
+        raise TypeError("split(): argument 'split_size_or_sections' must be tuple of ints, not Tensor")
+    if is_array(size) and not size.is_tracer:
         number = size.item()
         if not math.isfinite(number):
             raise TypeError(f"split(): argument 'split_size_or_sections' must be tuple of ints, found {number}")

@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 import itertools
+import math
 import re
 from collections.abc import Mapping, Sequence
 from functools import cache
@@ -460,5 +461,5 @@ def _is_index(argument: Argument, value: Any) -> bool:
 
 
 def _is_real_number(value: Any) -> bool:
-    """Return whether a value is an array of one real number, without axes."""
-    return bool(is_array(value) and value.ndim == 0 and numpy_dtype(value.dtype).kind in "buif")
+    """Return whether a value is an array of one real number."""
+    return bool(is_array(value) and math.prod(value.shape) == 1 and numpy_dtype(value.dtype).kind in "buif")
