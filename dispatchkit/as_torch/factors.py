@@ -11,8 +11,10 @@ import numpy as np
 from dispatchkit.as_torch.functions import linalg_solve
 from dispatchkit.as_torch.shared import gradient_alone, hermitian_of, lapack_size, written_functions
 from dispatchkit.as_torch.table import ALONE, TRANSLATIONS, is_array
+from dispatchkit.declare.decorators import operation
 from dispatchkit.declare.namespace import tensor_namespace as xp
 from dispatchkit.declare.wrapping import holds
+from dispatchkit.protocol.kinds import kinds
 
 
 def _swap(rows: Any, k: int, pivot: Any) -> Any:
@@ -55,10 +57,10 @@ def lu_unpack(LU_data, LU_pivots, unpack_data=True, unpack_pivots=True):
     P = xp.broadcast_to(xp.eye(m, dtype=LU_data.dtype), (*batch, m, m))
     if not P.numel():
         return P, L, U
-    # The batch of the factors decides, where that of the pivots is longer.
-    if len(batch) + 1 < LU_pivots.ndim:
-        LU_pivots = xp.reshape(LU_pivots, (-1, LU_pivots.shape[-1]))[0]
-    longer = LU_pivots.shape[-1] > count
+    further = LU_pivots.shape[: max(LU_pivots.ndim - 1 - len(batch), 0)]
+    if set(further) == {1}:
+        LU_pivots = xp.reshape(LU_pivots, LU_pivots.shape[len(further) :])
+    longer = LU_pivots.shape[-1] > count or LU_pivots.ndim - 1 > len(batch)
     if longer or any(n not in (1, m) for n, m in zip(LU_pivots.shape[-2::-1], batch[::-1], strict=False)):
         raise RuntimeError(
             f"lu_unpack: LU_pivots must have the batch of LU_data, found shapes "
@@ -403,10 +405,16 @@ def linalg_householder_product(input: Any, tau: Any) -> Any:
     return xp.broadcast_to(y, input.shape)
 
 
-def geqrf(input):
-    a = np.asarray(input.detach())
+@operation(kind=kinds.decomposition, namespace="torch", decomposes=False, differentiable=False)
+def reflections(xp: Any, x: Any, /) -> Any:
+    """Return R and, below it, the vectors of the reflections that Q is a product of, and how far each reflects."""
+    a = np.asarray(x)
     raw, tau = np.linalg.qr(a, mode="raw")
-    return xp.asarray(raw.swapaxes(-1, -2).astype(a.dtype), like=input), xp.asarray(tau.astype(a.dtype), like=input)
+    return xp.asarray(raw.swapaxes(-1, -2).astype(a.dtype)), xp.asarray(tau.astype(a.dtype))
+
+
+def geqrf(input):
+    return reflections(input)
 
 
 def ormqr(input, input2, input3, left=True, transpose=False):
@@ -500,5 +508,8 @@ def linalg_tensorsolve(A, B, dims=None):
     return xp.reshape(columns, unknown)
 
 
-ALONE.update({path: f for path, f in written_functions(globals()).items() if path not in TRANSLATIONS})
+OPERATIONS = frozenset({"reflections"})
+ALONE.update(
+    {path: f for path, f in written_functions(globals()).items() if path not in TRANSLATIONS.keys() | OPERATIONS}
+)
 TRANSLATIONS["linalg.cond"] = ALONE.pop("linalg.cond")

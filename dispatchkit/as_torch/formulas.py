@@ -22,6 +22,8 @@ from dispatchkit.as_torch.shared import (
     kept,
     norm_of_vectors,
     of_parts,
+    product_times,
+    scaled_product,
     several,
     times,
 )
@@ -150,9 +152,11 @@ _FORMULAS: dict[str, Function] = {
     # Of matrices.
     "addr": lambda input, vec1, vec2, *, beta=1, alpha=1: kept(input, beta) + times(vec1[:, None] * vec2, alpha),
     "lu_solve": lambda b, LU_data, LU_pivots: linalg_lu_solve(LU_data, LU_pivots, b),
-    "addmm": lambda input, mat1, mat2, *, beta=1, alpha=1: kept(input, beta) + times(mat1 @ mat2, alpha),
-    "addmv": lambda input, mat, vec, *, beta=1, alpha=1: kept(input, beta) + times(mat @ vec, alpha),
-    "baddbmm": lambda input, batch1, batch2, *, beta=1, alpha=1: kept(input, beta) + times(batch1 @ batch2, alpha),
+    "addmm": lambda input, mat1, mat2, *, beta=1, alpha=1: kept(input, beta) + scaled_product(mat1, mat2, alpha),
+    "addmv": lambda input, mat, vec, *, beta=1, alpha=1: kept(input, beta) + scaled_product(mat, vec, alpha),
+    "baddbmm": lambda input, batch1, batch2, *, beta=1, alpha=1: (
+        kept(input, beta) + product_times(batch1, batch2, alpha)
+    ),
     "dist": lambda input, other, p=2: norm_of_vectors(input - other, p),
     "einsum": einsum,
     # Of arrays as a whole.

@@ -18,18 +18,19 @@ import numpy as np
 
 from dispatchkit import nn
 from dispatchkit.as_torch.calling.checks import is_zero_somewhere
-from dispatchkit.as_torch.calling.promotion import NUMBERS, common_dtype
+from dispatchkit.as_torch.calling.promotion import NUMBERS, common_dtype, promote_types
 from dispatchkit.as_torch.shared import (
     between,
     gradient_alone,
     implicit_axis,
     in_dtype_of,
+    in_floats,
     index_along,
     kept,
     norm_of_vectors,
     running,
+    scaled_product,
     sign,
-    times,
     written_functions,
 )
 from dispatchkit.as_torch.table import ALONE, TRANSLATIONS, Function, NotTranslated, Values, is_array
@@ -427,7 +428,7 @@ def nn_functional_pad(input, pad, mode="constant", value=None):
     cuts = (..., *(slice(max(0, -before), min(0, after) or None) for before, after in last))
     cuts_first = min(pad, default=0) < 0 and mode in ("constant", "circular")
     lengths = input.shape[input.ndim - len(last) :]
-    if mode == "constant" and any(n + min(w[0], 0) + min(w[1], 0) < 0 for n, w in zip(lengths, last, strict=True)):
+    if cuts_first and any(n + min(w[0], 0) + min(w[1], 0) < 0 for n, w in zip(lengths, last, strict=True)):
         raise RuntimeError(f"narrow(): length must be non-negative, found {[*lengths]} and padding {[*pad]}")
     if cuts_first:
         input = input[cuts]
@@ -448,23 +449,24 @@ def nan_to_num(input, nan=None, posinf=None, neginf=None):
 
 
 def gradient(input, *, spacing=None, dim=None, edge_order=1):
-    like = input
-    if isinstance(spacing, (list, tuple)):
-        steps = spacing
-    elif spacing is None:
-        steps = ()
-    else:
-        steps = (spacing,)
-    if any(np.iscomplexobj(step) for step in steps) and not xp.isdtype(input.dtype, "complex floating"):
-        input = input + 0j
-    slopes = np.gradient(input, *steps, axis=dim, edge_order=edge_order)
-    if not isinstance(slopes, tuple):
-        slopes = (slopes,)
-    if len(steps) != len(slopes) or xp.isdtype(like.dtype, "complex floating"):
+    axes = tuple(range(input.ndim)) if dim is None else dim
+    if isinstance(axes, int):
+        axes = (axes,)
+    steps = spacing
+    if not isinstance(spacing, (list, tuple)):
+        steps = (spacing,) * len(axes)
+    return tuple(_slopes(input, step, axis, edge_order) for step, axis in zip(steps, axes, strict=True))
+
+
+def _slopes(x, step, axis, edge_order):
+    """Return differences along an axis over a step, or between places, of a dtype in common with these."""
+    if is_array(step) and step.ndim:
+        x = xp.astype(x, promote_types(numpy_dtype(x.dtype), numpy_dtype(in_floats(step).dtype)), copy=False)
+        return np.gradient(x, step, axis=axis, edge_order=edge_order)
+    slopes = np.gradient(in_floats(x), axis=axis, edge_order=edge_order)
+    if step is None:
         return slopes
-    # Of real differences, those along axes of complex steps alone are complex.
-    pairs = zip(slopes, steps, strict=True)
-    return tuple(slope if np.iscomplexobj(step) else xp.real(slope) for slope, step in pairs)
+    return slopes / (step if not is_array(step) or step.is_tracer else step.item())
 
 
 # More of several operations.
@@ -485,6 +487,7 @@ def aminmax(input, *, dim=None, keepdim=False):
 
 
 def cdist(x1, x2, p=2.0, compute_mode=None):
+    x2 = xp.astype(x2, x1.dtype, copy=False)  # of another dtype where there are no elements
     return xp.linalg.vector_norm(xp.expand_dims(x1, axis=-2) - xp.expand_dims(x2, axis=-3), ord=p, axis=-1)
 
 
@@ -524,7 +527,7 @@ def linalg_vander(x, *, N=None):
 
 
 def addbmm(input, batch1, batch2, *, beta=1, alpha=1):
-    return kept(input, beta) + times(xp.sum(batch1 @ batch2, axis=0), alpha)
+    return kept(input, beta) + xp.sum(scaled_product(batch1, batch2, alpha), axis=0)
 
 
 def combinations(input, r=2, with_replacement=False):

@@ -399,7 +399,9 @@ def index_put(input, indices, values, accumulate=False):
     if len(indices) > input.ndim:
         raise IndexError(f"too many indices for tensor of dimension {input.ndim} (got {len(indices)})")
     if values.dtype != input.dtype:
-        check_dtype_of_places(input, tuple(indices), values, accumulate=accumulate)
+        # Numbers that are arrays name places here, too.
+        places = tuple([xp.reshape(each, (1,)) if is_array(each) and not each.ndim else each for each in indices])
+        check_dtype_of_places(input, places, values, accumulate=accumulate)
         values = xp.astype(values if xp.isdtype(input.dtype, "complex floating") else xp.real(values), input.dtype)
     return xp.index_put(input, tuple([index_like_pytorch(each) for each in indices]), values, accumulate=accumulate)
 

@@ -27,7 +27,7 @@ from dispatchkit.nn.functional.pooling import windows_of
 from dispatchkit.nn.functional.shared import sizes
 from dispatchkit.nn.functional.windows import Grid, Product, Windows, summed_windows
 from dispatchkit.nn.resizing import interpolate as resized
-from dispatchkit.nn.resizing import lengths_and_steps
+from dispatchkit.nn.resizing import lengths_and_steps, new_lengths
 
 STIRLING = 0.5 * math.log(2 * math.pi)
 
@@ -455,6 +455,17 @@ def _unpooling(axes):
     return max_unpool
 
 
+def _room_of_windows(length, kernel, count):
+    """Return how far the last of windows begins behind the first, of which no two may begin together."""
+    room = length - kernel
+    if count > room + 1:
+        raise RuntimeError(
+            f"fractional_max_pool: windows of {kernel} are too large relative to an axis of length {length} for "
+            f"{count} of them"
+        )
+    return room
+
+
 def _of_windows(axes):
     """Yield the functions of largest elements of windows over a number of axes."""
     layer = getattr(nn, f"MaxPool{axes}d")
@@ -485,12 +496,15 @@ def _of_windows(axes):
         lead, lengths, kernels = input.shape[:-axes], input.shape[-axes:], several("kernel_size", kernel_size)
         if output_size is None:
             output_size = _times_ratios(lengths, _for_each_axis(output_ratio, axes))
+        counts = _for_each_axis(output_size, axes)
+        if 0 in counts and len(counts) == axes:
+            return _of_no_windows(input, counts, return_indices)
         if _random_samples is None:
             _random_samples = xp.random.uniform(shape=(*lead, axes))
         samples = _random_samples.numpy().reshape(*lead, axes)
         tables = []
         for axis, count in enumerate(several("output_size", output_size)):
-            share, room = samples[..., axis, None], lengths[axis] - kernels[axis]
+            share, room = samples[..., axis, None], _room_of_windows(lengths[axis], kernels[axis], count)
             step = room / max(count - 1, 1)
             starts = np.floor((np.arange(count) + share) * step) - np.floor(share * step)
             starts[..., -1] = room
@@ -512,6 +526,10 @@ def interpolate(
     antialias=False,
 ):
     is_bytes = dtype_name(input.dtype) == "uint8" and mode in ("bilinear", "bicubic")
+    if mode == "area" and input.ndim in (3, 4, 5) and align_corners is None and not antialias:
+        lengths = new_lengths(input.shape[2:], size, scale_factor, least=0)
+        if 0 in lengths:
+            return xp.zeros((*input.shape[:2], *lengths), dtype=input.dtype)
     if not antialias and not is_bytes:
         return resized(input, size, scale_factor, mode, align_corners, recompute_scale_factor)
     if mode not in ("bilinear", "bicubic") or input.ndim != 4:

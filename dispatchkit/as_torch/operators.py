@@ -277,6 +277,7 @@ def in_place(classes: Classes, name: str, function: Call, plain: Call | None) ->
             known = plain is not None and not kwargs and type(self) in classes and (args or name not in ASKING)
             known = known and (len(args) < 2 or name not in WITH_FACTOR)
             known = known and not (of_tensors and type(args[0]) in (int, float))
+            known = known and (name not in ASKING or len({type(each) in classes for each in args}) == 1)
             if plain is not None and known and are_plain(classes, self, args):
                 return plain(self, *args)
             if check is not None:

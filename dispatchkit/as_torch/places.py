@@ -29,18 +29,18 @@ def index_fill(input, dim, index, value):
 
 
 def scatter(input, dim, index, src=None, *, value=None, reduce=None):
+    if reduce not in (None, "add", "multiply"):
+        raise RuntimeError(f"scatter(): reduce argument must be either add or multiply, found {reduce!r}")
+    if not index.size:
+        return xp.clone(input)
     if value is not None:
         src = value
     if not is_array(src):
         src = in_dtype_of(input, src)
     if reduce is not None:
-        if reduce not in ("add", "multiply"):
-            raise RuntimeError(f"scatter(): reduce argument must be either add or multiply, found {reduce!r}")
         if not is_array(src):
             src = xp.full(index.shape, src, dtype=input.dtype)
         return scatter_reduce(input, dim, index, src, {"add": "sum", "multiply": "prod"}[reduce])
-    if not index.size:
-        return xp.clone(input)
     if not input.ndim or not index.ndim:
         parts = [xp.reshape(x, (-1,)) if is_array(x) else x for x in (input, index, src)]
         return xp.reshape(scatter(parts[0], 0, *parts[1:]), input.shape)

@@ -193,6 +193,20 @@ def apart(x: Any) -> Any:
     return x
 
 
+def product_times(x1: Any, x2: Any, alpha: Any) -> Any:
+    """Return a product of matrices times a factor; that of none of their elements is 0, whatever the factor."""
+    if not x1.shape[-1]:
+        return x1 @ x2
+    return times(x1 @ x2, alpha)
+
+
+def scaled_product(x1: Any, x2: Any, alpha: Any) -> Any:
+    """Return a product of matrices times a factor, of which 0 makes zeros, as in BLAS, which then reads no elements."""
+    if type(alpha) in (int, float, complex, bool) and alpha == 0:
+        return gradient_alone(x1 @ x2) * alpha
+    return product_times(x1, x2, alpha)
+
+
 def forward_of(layer: Any) -> dict[str, Any]:
     """Return the `forward` of a layer of the library whose argument has PyTorch's name, as a member of a class."""
     function = layer.forward

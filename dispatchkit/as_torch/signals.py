@@ -106,6 +106,20 @@ def stft(
     return y
 
 
+def _is_onesided(rows, n_fft, onesided, return_complex):
+    """Return whether a spectrum has the frequencies that say all of a real signal."""
+    if onesided is None:
+        onesided = rows != n_fft
+    wanted = n_fft
+    if onesided:
+        wanted = n_fft // 2 + 1
+    if rows != wanted:
+        raise RuntimeError(f"istft: expected the frequency dimension to be {wanted}, found {rows}")
+    if onesided and return_complex:
+        raise RuntimeError(f"istft: one half of the frequencies, {rows} of {n_fft}, says nothing of a complex signal")
+    return onesided
+
+
 def istft(
     input,
     n_fft,
@@ -120,13 +134,9 @@ def istft(
 ):
     if not xp.isdtype(input.dtype, "complex floating"):
         raise RuntimeError("istft requires a complex-valued input tensor matching the output from stft")
-    if onesided is None:
-        onesided = input.shape[-2] != n_fft
-    rows = n_fft
-    if onesided:
-        rows = n_fft // 2 + 1
-    if input.shape[-2] != rows:
-        raise RuntimeError(f"istft: expected the frequency dimension to be {rows}, found {input.shape[-2]}")
+    if window is not None and xp.isdtype(window.dtype, "complex floating") and not return_complex:
+        raise RuntimeError("Complex windows are incompatible with return_complex=False")
+    onesided = _is_onesided(input.shape[-2], n_fft, onesided, return_complex)
     y = xp.swapaxes(input, -1, -2)
     if normalized:
         y = y * n_fft**0.5

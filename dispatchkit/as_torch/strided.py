@@ -133,6 +133,8 @@ def _checked(input: Any, size: Any, stride: Any, offset: Any) -> tuple[Any, Any,
             f"as_strided: sizes {[*size]}, strides {[*stride]} and storage offset {start} reach element {last}, "
             f"which is out of bounds for storage of {count} elements"
         )
+    if 0 in size:
+        return own, size, stride, 0  # nothing is looked at, wherever it begins
     return own, size, stride, start - first
 
 

@@ -68,29 +68,31 @@ def interpolate(
 
 def lengths_and_steps(before: tuple[int, ...], size: Any, factor: Any, recompute: Any) -> tuple[list[int], list[float]]:
     """Return the new lengths of axes, and how far apart their elements are, where those before are 1 apart."""
-    if (size is None) == (factor is None):
-        raise ValueError(f"{interpolate.__name__}: give one of size and scale_factor, found {size!r} and {factor!r}")
-    several = factor
-    if factor is None:
-        several = size
-    if isinstance(several, Sequence):
-        several = list(several)
-    else:
-        several = [several] * len(before)
-    if len(several) != len(before):
-        name = "scale_factor"
-        if factor is None:
-            name = "size"
-        raise ValueError(f"{interpolate.__name__}: expected {len(before)} numbers for {name}, found {several}")
-    if factor is None:
-        lengths = [integer(interpolate, "size", n, least=1) for n in several]
-    else:
-        lengths = [math.floor(n * f) for n, f in zip(before, several, strict=True)]
-    if min(lengths) < 1:
-        raise ValueError(f"{interpolate.__name__}: scale_factor={factor!r} leaves nothing of the axes {before}")
+    lengths = new_lengths(before, size, factor, least=1)
     if factor is None or recompute:
         return lengths, [n / m for n, m in zip(before, lengths, strict=True)]
-    return lengths, [1 / f for f in several]
+    return lengths, [1 / f for f in _of_each(before, "scale_factor", factor)]
+
+
+def new_lengths(before: tuple[int, ...], size: Any, factor: Any, *, least: int) -> list[int]:
+    """Return the new lengths of axes, none of which is less than the least one."""
+    if (size is None) == (factor is None):
+        raise ValueError(f"{interpolate.__name__}: give one of size and scale_factor, found {size!r} and {factor!r}")
+    if factor is None:
+        return [integer(interpolate, "size", n, least=least) for n in _of_each(before, "size", size)]
+    lengths = [math.floor(n * f) for n, f in zip(before, _of_each(before, "scale_factor", factor), strict=True)]
+    if min(lengths) < least:
+        raise ValueError(f"{interpolate.__name__}: scale_factor={factor!r} leaves nothing of the axes {before}")
+    return lengths
+
+
+def _of_each(before: tuple[int, ...], name: str, value: Any) -> list[Any]:
+    """Return the number that an argument says for each axis."""
+    if not isinstance(value, Sequence):
+        return [value] * len(before)
+    if len(value) != len(before):
+        raise ValueError(f"{interpolate.__name__}: expected {len(before)} numbers for {name}, found {list(value)}")
+    return list(value)
 
 
 def _nearest(before: int, length: int, step: float, mode: str) -> Any:

@@ -63,7 +63,6 @@ WITHOUT_SCHEMAS = frozenset(
         "linspace",
         "logspace",
         "normal",
-        "arange",
         "transpose",
         "nn.functional.ctc_loss",
     }
@@ -75,6 +74,12 @@ WITHOUT_NAMES = frozenset({"norm", "split", "stft", "istft", "tensordot", "meshg
 # Which make tensors of numbers.
 CREATION = frozenset(
     {"arange", "empty", "eye", "full", "linspace", "logspace", "ones", "rand", "randn", "range", "zeros"}
+)
+# Of which numbers alone decide what they make.
+OF_NUMBERS = frozenset({"arange", "randint", "randperm", "range"})
+# Of which sums of integers, or other operands, are floating-point numbers, and decide what others become.
+IN_ANOTHER_DTYPE = frozenset(
+    {"cumulative_trapezoid", "gradient", "nn.functional.cosine_embedding_loss", "trapezoid", "trapz"}
 )
 # Functions of Python that pass their arguments on as they are.
 PASSED_ON = frozenset({"stft", "istft"})
@@ -113,8 +118,8 @@ def make_table() -> str:
             refused, keeps = "", False
         if path.startswith("fft.") and "shift" not in path and "freq" not in path:
             as_floats = True
-        if path in ("trapezoid", "trapz", "cumulative_trapezoid", "nn.functional.cosine_embedding_loss"):
-            as_floats = False  # of sums alone
+        if path in IN_ANOTHER_DTYPE:
+            as_floats = False
         flags = ("yes" * as_floats, "yes" * keeps, with_out.get(path, ""))
         names = " ".join(names_of(path)), ", ".join(passed_on(path))
         row = (refused, *flags, results.get(path, ""), *names, " | ".join(schemas.get(path, ())))
@@ -394,7 +399,8 @@ def schemas_by_path() -> dict[str, list[str]]:
         written = any(argument.alias_info is not None and argument.alias_info.is_write for argument in schema.arguments)
         text = re.sub(r"\([a-z!> |*-]*\)", "", str(schema).partition("(")[2].rpartition(") ->")[0])
         is_sparse = re.search(r"Tensor(\[\])? \w*indices, Tensor values", text)
-        skip = "Dimname" in text or "Tensor" not in text or is_sparse or written
+        has_arguments = "Tensor" in text or name in OF_NUMBERS
+        skip = "Dimname" in text or not has_arguments or is_sparse or written
         if space != "aten" or name.endswith("_") or name.startswith("_") or skip:
             continue
         for place in PLACES:

@@ -160,7 +160,7 @@ REFUSED: list[tuple[Callable[[], Any], type[Exception], str]] = [
         RuntimeError,
         r"index_fill_\(\): Converting complex Scalar to non-complex type is not supported",
     ),
-    (lambda: torch.logspace(0, 1, 2, T([1, 0])), TypeError, r"argument 'base' must be float, not a tensor of shape"),
+    (lambda: torch.logspace(0, 1, 2, T([1, 0])), TypeError, r"argument 'base' .*must be float, not Tensor"),
     (
         lambda: torch.take_along_dim(BYTES, T([1], dtype=torch.int16)),
         RuntimeError,
@@ -381,7 +381,7 @@ REFUSED: list[tuple[Callable[[], Any], type[Exception], str]] = [
         RuntimeError,
         "same number of dimensions, but got 1 dimensions for input, and 0 dimensions for indices",
     ),
-    (lambda: torch.arange(1, None, 2), TypeError, "invalid combination of arguments: 'end' must be Number, not None"),
+    (lambda: torch.arange(1, None, 2), TypeError, r"invalid combination of arguments: got \(int, NoneType, int\)"),
     (
         lambda: F.conv1d(MAPS, MAPS, T([1.0]), padding="same"),
         RuntimeError,

@@ -201,3 +201,21 @@ def test_one_argument_of_a_call_with_faults_is_tried_in_a_good_call() -> None:
     good = Call("f", "function", (Array(np.zeros(2)), 1), {"p": 2})
     tried = [call for call in repaired(Call("f", "function", ("x", 1), {"p": -1}), [good]) if call.kwargs == {"p": -1}]
     assert any(isinstance(call.args[0], Array) and call.args[0].data.size == 2 for call in tried)
+
+
+@pytest.mark.parametrize(
+    ("ours", "theirs", "text"),
+    [
+        ([1.0, 0.0, 2.0], [0.0, 1.0, 2.0], " (moved to a neighbour)"),
+        ([1.0, 0.0, 2.0], [1.0, 1.0, 2.0], ""),
+        ([1.0, 0.0, 0.0], [0.0, 0.0, 1.0], ""),
+        ([[1.0, 0.0]], [[0.0, 1.0]], ""),
+        ([1.0, 2.0], [np.inf, 2.0], " (infinite there alone)"),
+        ([1.0, 2.0], [1.0, np.nan], " (NaN there alone)"),
+    ],
+)
+def test_counts_that_went_to_a_neighbour_are_told_from_others(ours: Any, theirs: Any, text: str) -> None:
+    comparing = pytest.importorskip("tests.programs.fuzz.as_torch.comparing")
+    a, b = np.array(ours), np.array(theirs)
+    with np.errstate(invalid="ignore"):
+        assert comparing.of_numbers_apart(a, b, ~np.isclose(a, b, equal_nan=True)) == text

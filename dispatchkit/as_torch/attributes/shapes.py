@@ -52,12 +52,38 @@ def lengths_in(data: tuple[Any, ...]) -> tuple[int, ...] | None:
     Parameters
     ----------
     data : the arguments: lengths one by one, or the `torch.Size` of a tensor; none are those of an empty tensor
+
+    Raises
+    ------
+    TypeError : for one number that is no length
     """
+    if len(data) == 1 and isinstance(data[0], (bool, float, complex)):
+        raise TypeError(f"new(): data must be a sequence (got {type(data[0]).__name__})")
     if len(data) == 1 and isinstance(data[0], Shape):
         return tuple(data[0])
     if all(isinstance(length, int) for length in data):
         return data or (0,)
     return None
+
+
+def along_axis(name: str, values: tuple[int, ...], dim: int | None) -> Any:
+    """Return what a method says of one axis, or of all of them.
+
+    Parameters
+    ----------
+    name : of the method
+    values : of the axes, in order
+    dim : the axis; None for all of them
+
+    Raises
+    ------
+    TypeError : for an axis that is a boolean
+    """
+    if dim is None:
+        return values
+    if isinstance(dim, bool):
+        raise TypeError(f"{name}(): argument 'dim' must be int, not bool")
+    return values[dim]
 
 
 class Size(int):
@@ -67,6 +93,4 @@ class Size(int):
     shape: tuple[int, ...]
 
     def __call__(self, dim: int | None = None) -> Any:
-        if dim is None:
-            return self.shape
-        return self.shape[dim]
+        return along_axis("size", self.shape, dim)

@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from dispatchkit.as_torch.calling.promotion import common_dtype
 from dispatchkit.as_torch.calling.signatures import NAMES
 from dispatchkit.as_torch.shared import in_dtype_of
 from dispatchkit.as_torch.table import is_array
@@ -200,13 +201,14 @@ def sums_of_reals(given: Given) -> None:
         raise RuntimeError("nansum on CPU does not support complex inputs")
 
 
-@look_of("arange", "range")
-def real_steps_of_range(given: Given) -> None:
-    absent = [name for name in ("start", "end", "step") if name in given and given[name] is None]
-    if absent:
-        raise TypeError(f"invalid combination of arguments: {absent[0]!r} must be Number, not None")
+@look_of("arange")
+def start_of_range(given: Given) -> None:
     if "end" in given:
         given.setdefault("start", 0)
+
+
+@look_of("arange", "range")
+def real_steps_of_range(given: Given) -> None:
     if is_complex(given.get("dtype")):
         raise NotImplementedError('"arange" not implemented for complex numbers')
     no_boolean_results(given)
@@ -308,7 +310,9 @@ def spacing_of_axes(given: Given) -> None:
     spacing, axes = given.get("spacing"), given.get("dim")
     if axes is None:
         axes = tuple(range(given["input"].ndim))
-    if isinstance(spacing, tuple) and isinstance(axes, tuple) and len(spacing) != len(axes):
+    elif isinstance(axes, int):
+        axes = (axes,)
+    if isinstance(spacing, tuple) and len(spacing) != len(axes):
         raise RuntimeError(
             f"torch.gradient expected spacing and dim arguments to have the same length, but got {len(spacing)} and "
             f"{len(axes)}"
@@ -435,8 +439,10 @@ def real_weights(given: Given) -> None:
     weight: Any = given.get("weight")
     if type(weight) is float:
         return
-    if is_array(weight) and not weight.ndim and kind_of(weight) != "c":
-        given["weight"] = xp.astype(weight, given["input"].dtype, copy=False)
+    operands = {name: given[name] for name in ("input", "end") if name in given}
+    if is_array(weight) and not weight.ndim and len({x.dtype for x in operands.values()}) == 1:
+        dtype = common_dtype([*operands.values(), weight])
+        given |= {name: xp.astype(x, dtype, copy=False) for name, x in (operands | {"weight": weight}).items()}
     if isinstance(weight, complex) and weight.imag and kind_of(given["input"]) != "c":
         raise RuntimeError(f"value cannot be converted to type {dtype_name(given['input'])} without overflow")
 
@@ -446,9 +452,6 @@ def _look_at_ends(name: str) -> None:
     def kind_of_ends(given: Given) -> None:
         dtype = given.get("dtype")
         no_boolean_results(given)
-        base: Any = given.get("base")
-        if is_array(base) and base.ndim:
-            raise TypeError(f"{name}(): argument 'base' must be float, not a tensor of shape {[*base.shape]}")
         kinds = [kind_of(given[end]) for end in ("start", "end") if given.get(end) is not None]
         if dtype is not None and "c" in kinds and not is_complex(dtype):
             raise RuntimeError(f"torch.{name}(): inferred complex dtype can't be safely cast to passed dtype {dtype}")

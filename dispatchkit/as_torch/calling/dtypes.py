@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from dispatchkit.as_torch.calling.checks import dtype_name, kind_of
-from dispatchkit.as_torch.calling.promotion import common_dtype
+from dispatchkit.as_torch.calling.promotion import CATEGORIES, NUMBERS, common_dtype
 from dispatchkit.as_torch.shared import in_dtype_of
 from dispatchkit.as_torch.table import ARGUMENTS_OF_ANY_KIND, NUMBERS_AS_OPERANDS, is_array
 
@@ -25,7 +25,7 @@ UNIFORM = frozenset(
     }
 )
 FACTORS = frozenset({"alpha", "beta"})
-# Functions that make whole numbers of factors for tensors of integers.
+# Functions that bring factors to the dtype of the tensors: to whole numbers, and to real ones where nothing is lost.
 CUTTING = frozenset({"addmm", "addmv", "addbmm", "baddbmm"})
 
 
@@ -72,8 +72,8 @@ def check_factors(path: str, given: dict[str, Any]) -> None:
         if is_array(factor):
             continue
         if path in CUTTING:
-            if highest in "ui" and isinstance(factor, float):
-                given[name] = int(factor)
+            if CATEGORIES[highest] < CATEGORIES[NUMBERS.get(type(factor), "b")]:
+                given[name] = in_dtype_of(np.empty((), common_dtype(operands)), factor)
             continue
         if isinstance(factor, bool) and highest != "b":
             raise RuntimeError(f"Boolean {name} only supported for Boolean results.")

@@ -334,7 +334,7 @@ def axes_of_places(given: Given) -> None:
         raise RuntimeError("Index tensor must have the same number of dimensions as input tensor")
 
 
-@look_of("scatter_reduce")
+@look_each_time_of("scatter_reduce")
 def order_of_complex_numbers(given: Given) -> None:
     index: Any = given.get("index")
     if is_array(index) and not index.numel():

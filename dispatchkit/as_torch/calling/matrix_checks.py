@@ -327,7 +327,7 @@ def lengths_of_vectors(given: Given) -> None:
         )
 
 
-@look_of("linalg.lstsq")
+@look_each_time_of("linalg.lstsq")
 def axes_of_equations(given: Given) -> None:
     A, B = given["A"], given["B"]
     if given.get("driver") not in (None, "gels", "gelsy", "gelsd", "gelss"):

@@ -26,7 +26,7 @@ NAMES_OF_NUMBERS = frozenset(
 
 @look_each_time_of(
     *(f"{F}{name}" for name in ("threshold", "hardtanh", "hardshrink", "leaky_relu", "elu", "celu", "softplus", "pad")),
-    *("constant_pad_nd", "index_fill", "addmm", "addmv", "addbmm", "baddbmm", "addr", "lerp"),
+    *("constant_pad_nd", "index_fill", "addmm", "addmv", "addbmm", "baddbmm", "lerp"),
 )
 def numbers_that_fit(given: Given) -> None:
     x: Any = given["input"]
@@ -230,7 +230,7 @@ def real_targets(given: Given) -> None:
         raise RuntimeError(f"result type {dtype_name(target)} can't be cast to the desired output type {dtype_name(x)}")
 
 
-@look_of(f"{F}soft_margin_loss")
+@look_each_time_of(f"{F}soft_margin_loss")
 def shape_and_dtype_of_margins(given: Given) -> None:
     real_targets(given)
     x, target = given["input"], given["target"]
@@ -327,10 +327,11 @@ def sizes_of_batches(given: Given) -> None:
         return
     if not x.ndim:
         raise ValueError("Expected 1 or more dimensions (got 0)")
-    if x.ndim > 1 and x.shape[0] != (target.shape or (1,))[0]:
-        raise ValueError(
-            f"Expected input batch_size ({x.shape[0]}) to match target batch_size ({(target.shape or (1,))[0]})."
-        )
+    count = (*target.shape, 0)[0]
+    if x.ndim > 1 and x.shape[0] != count:
+        raise ValueError(f"Expected input batch_size ({x.shape[0]}) to match target batch_size ({count}).")
+    if x.ndim > 1 and not target.ndim:
+        raise np.exceptions.AxisError("Dimension specified as 0 but tensor has no dimensions")
 
 
 @look_each_time_of(*(f"{F}{name}" for name in ("nll_loss", "cross_entropy", "linear_cross_entropy")))
@@ -395,7 +396,7 @@ def axes_of_batches(given: Given) -> None:
 @look_each_time_of(f"{F}interpolate", f"{F}upsample", f"{F}upsample_nearest", f"{F}upsample_bilinear")
 def lengths_that_fit(given: Given) -> None:
     x, factors = given["input"], given.get("scale_factor")
-    if factors is None or x.ndim < 3:
+    if factors is None or x.ndim < 3 or np.size(factors) not in (1, x.ndim - 2):
         return
     lengths = np.multiply(x.shape[2:], np.asarray(factors, dtype=np.float64))
     if np.isnan(lengths).any() or (abs(lengths) >= 2.0**63).any():
@@ -413,7 +414,7 @@ def least_variance(given: Given) -> None:
         raise ValueError(f"batch_norm eps must be non-negative, but got {given['eps']}")
 
 
-@look_of(f"{F}instance_norm")
+@look_each_time_of(f"{F}instance_norm")
 def both_statistics(given: Given) -> None:
     for name in ("running_mean", "running_var"):
         statistic: Any = given.get(name)
@@ -446,6 +447,8 @@ def elements_of_groups(given: Given) -> None:
 @look_of(f"{F}scaled_dot_product_attention")
 def dtype_of_mask(given: Given) -> None:
     x: Any = given["query"]
+    if kind_of(x) in "bui":  # whatever the dtype of a mask
+        raise NotImplementedError(f'"scaled_dot_product_attention" not implemented for {dtype_name(x)!r}')
     mask: Any = given.get("attn_mask")
     if is_array(mask) and kind_of(mask) not in "bf" and mask.dtype != x.dtype:
         raise RuntimeError(
@@ -513,7 +516,7 @@ def widths_of_padding(given: Given) -> None:
         raise NotImplementedError(f"\"{word} padding\" not implemented for 'Bool'")
     if word != "circular":
         check_lengths_of_padding(x, widths, word)
-    elif any(width > x.shape[-1 - place // 2] for place, width in enumerate(widths)):
+    elif any(width > x.shape[-1 - place // 2] + min(widths[place ^ 1], 0) for place, width in enumerate(widths)):
         raise RuntimeError(f"Padding value causes wrapping around more than once: {[*widths]} of {[*x.shape]}")
 
 

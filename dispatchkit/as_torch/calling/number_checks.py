@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from typing import Any, NoReturn
 
 import numpy as np
@@ -27,6 +26,7 @@ OF_ONE_DTYPE = {
     "where": ("input", "other"),
 }
 PLAIN = frozenset({bool, int, float, complex})
+WHOLE = frozenset({bool, int})
 # What makes a value a number, an array or a sequence of numbers.
 METHODS = ("__float__", "__index__", "__complex__", "__array__", "__array_interface__", "__getitem__")
 
@@ -137,16 +137,18 @@ def integers_that_fit(given: Given) -> None:
 def _look_at_numbers(path: str, names: tuple[str, ...]) -> None:
     @look_each_time_of(path)
     def numbers_that_fit(given: Given) -> None:
-        numbers = [given[name] for name in names if type(given.get(name)) is float]
+        numbers = [given[name] for name in names if type(given.get(name)) in (float, complex)]
         if not numbers:
             return
-        dtypes: list[Any] = [numpy_dtype(x.dtype) for x in given.values() if is_array(x) and kind_of(x) == "f"]
-        if given.get("dtype") is not None:
-            dtypes = [numpy_dtype(given["dtype"])]
-        most = min((float(np.finfo(dtype).max) for dtype in dtypes if dtype.kind == "f"), default=math.inf)
+        dtype: Any = given.get("dtype")
+        if dtype is None:
+            dtype = common_dtype([x for x in given.values() if is_array(x) and kind_of(x) in "fc"])
+        if dtype is None or numpy_dtype(dtype).kind not in "fc":
+            return
+        most = float(np.finfo(numpy_dtype(dtype)).max)
         for number in numbers:
-            if math.isfinite(number) and abs(number) > most:
-                raise RuntimeError(f"value {number} cannot be converted to type {dtypes[0]} without overflow")
+            if np.isfinite(number) and max(abs(number.real), abs(number.imag)) > most:
+                raise RuntimeError(f"value {number} cannot be converted to type {numpy_dtype(dtype)} without overflow")
 
 
 for _path, _names in OF_ONE_DTYPE.items():
@@ -185,18 +187,43 @@ def numbers_in(data: Any, dtype: Any) -> Any:
     """
     if isinstance(data, (list, tuple)):
         return _elements(data, dtype)
-    if not is_array(data):
-        _check_number(data, dtype, "")
+    if is_array(data):
+        return data
+    _check_number(data, dtype, "")
+    if type(data) is int:
+        return _whole_numbers((data,), dtype)[0]
     return data
 
 
 def _elements(values: Any, dtype: Any) -> Any:
-    if PLAIN.issuperset(map(type, values)):
+    types = set(map(type, values))
+    if types <= WHOLE:
+        return _whole_numbers(values, dtype)
+    if types <= PLAIN:
         return values
     elements = [_element(value, dtype) for value in values]
     if all(after is before for after, before in zip(elements, values, strict=True)):
         return values
     return elements
+
+
+def _whole_numbers(values: Any, dtype: Any) -> Any:
+    """Return whole numbers, of unsigned ones those that stand for negative ones, as in two's complement.
+
+    Raises
+    ------
+    ValueError : where no dtype is asked for, and int64 does not hold them
+    """
+    if not values:
+        return values
+    least, most = min(values), max(values)
+    if dtype is None:
+        limits = np.iinfo(np.int64)
+        if least < limits.min or most > limits.max:
+            raise ValueError(f"Overflow when unpacking long long: int64 does not hold {max(most, -least)}")
+    elif least < 0 and numpy_dtype(dtype).kind == "u" and least >= -np.iinfo(dtype).max:
+        return [value % (np.iinfo(dtype).max + 1) if value < 0 else value for value in values]
+    return values
 
 
 def _element(value: Any, dtype: Any) -> Any:

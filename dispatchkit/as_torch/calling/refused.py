@@ -56,7 +56,7 @@ def takes_plain_distances(given: dict[str, Any]) -> bool:
 
 # Kinds of elements that a function takes after all, and for which arguments.
 AFTER_ALL: dict[str, tuple[str, Callable[[dict[str, Any]], bool]]] = {
-    "gradient": ("bu", takes_no_axes),
+    "gradient": ("b", takes_no_axes),
     "inner": ("b", takes_number),
     **dict.fromkeys(("trapezoid", "trapz"), ("b", takes_no_pairs)),
     **dict.fromkeys(("matrix_power", "linalg.matrix_power"), ("b", lambda given: given["n"] in (0, 1))),

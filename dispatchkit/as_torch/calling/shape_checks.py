@@ -22,6 +22,8 @@ from dispatchkit.backends.arrays import dtype_name as numpy_name
 
 @look_each_time_of("istft")
 def axes_of_frames(given: Given) -> None:
+    if not given["input"].numel():
+        raise RuntimeError(f"istft: expected a tensor with elements, but got shape {[*given['input'].shape]}")
     if given["input"].ndim > 3:
         raise RuntimeError(f"istft: expected a tensor with 2 or 3 dimensions, but got {given['input'].ndim}")
 
@@ -53,8 +55,20 @@ def lengths_of_differences(given: Given) -> None:
         raise RuntimeError("torch.gradient expected each dimension size to be at least edge_order+1")
 
 
+@look_of("reshape", "view", "view_copy")
+def lengths_of_axes(given: Given) -> None:
+    lengths: Any = given.get("shape")
+    if not isinstance(lengths, tuple):
+        return
+    for place, length in enumerate(lengths):
+        if isinstance(length, int) and length < -1:
+            raise RuntimeError(f"invalid shape dimension {length} at index {place} of shape {[*lengths]}")
+
+
 @look_of("transpose", "transpose_copy")
 def two_axes(given: Given) -> None:
+    if "dim1" not in given and hasattr(given.get("dim0"), "__index__"):
+        raise TypeError("transpose() missing 1 required positional argument: 'dim1'")
     if "dim1" not in given:
         return  # as NumPy's method is called, by all axes
     for place, name in enumerate(("dim0", "dim1")):
@@ -70,7 +84,9 @@ def split_sizes(given: Given) -> None:
     x: Any = given.get("tensor", given.get("input"))
     size: Any = given.get("split_size_or_sections", given.get("split_sizes", given.get("split_size")))
     axis, length = axis_of(given)
-    if is_array(size) and not size.ndim and not size.is_tracer:
+    if is_array(size) and math.prod(size.shape) != 1:
+        raise TypeError("split(): argument 'split_size_or_sections' must be tuple of ints, not Tensor")
+    if is_array(size) and not size.is_tracer:
         number = size.item()
         if not math.isfinite(number):
             raise TypeError(f"split(): argument 'split_size_or_sections' must be tuple of ints, found {number}")

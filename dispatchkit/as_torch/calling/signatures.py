@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 import itertools
+import math
 import re
 from collections.abc import Mapping, Sequence
 from functools import cache
@@ -45,7 +46,7 @@ NUMBERS_TOO = frozenset(
 # Where numbers stand for the first tensor, too.
 NUMBERS_FIRST = frozenset({"add", "sub", "subtract", "mul", "multiply", "div", "divide", "true_divide", "floor_divide"})
 # Of which one of two operands is a tensor.
-OF_A_TENSOR = frozenset({"pow", "float_power", "xlogy", "special.xlogy"})
+OF_A_TENSOR = frozenset({"pow", "float_power", "remainder", "xlogy", "special.xlogy"})
 # Which make a whole number of one of any kind, where that is an array.
 IN_WHOLE_NUMBERS = frozenset({"split"})
 ARGUMENT = re.compile(
@@ -167,13 +168,13 @@ PASSED_ON = {
     },
     "cdist": "Tensor x1, Tensor x2",
     **dict.fromkeys(("nn.functional.softmax", "nn.functional.log_softmax", "nn.functional.softmin"), "int? dim"),
-    **dict.fromkeys(("linspace", "logspace"), "Tensor start, Tensor end, int steps, ScalarType? dtype, Device? device"),
+    "linspace": "Tensor start, Tensor end, int steps, ScalarType? dtype, Device? device",
+    "logspace": "Tensor start, Tensor end, int steps, float base, ScalarType? dtype, Device? device",
     **dict.fromkeys(("imag", "real", "transpose"), "Tensor input"),
     **dict.fromkeys(("tril_indices", "triu_indices"), "int row, int col, int offset"),
     "eye": "int n, int m",
     "full": "int[] size",
     **dict.fromkeys(("zeros", "ones", "empty", "rand", "randn"), "int[1] size"),
-    "arange": "Scalar? start, Scalar? end, Scalar? step",
     "bernoulli": "Tensor input",
     "nn.functional.embedding": "int? padding_idx, bool scale_grad_by_freq, bool sparse",
     "nn.functional.fold": "int[2] output_size, int[2] kernel_size, int[2] dilation, int[2] padding, int[2] stride",
@@ -460,5 +461,5 @@ def _is_index(argument: Argument, value: Any) -> bool:
 
 
 def _is_real_number(value: Any) -> bool:
-    """Return whether a value is an array of one real number, without axes."""
-    return bool(is_array(value) and value.ndim == 0 and numpy_dtype(value.dtype).kind in "buif")
+    """Return whether a value is an array of one real number."""
+    return bool(is_array(value) and math.prod(value.shape) == 1 and numpy_dtype(value.dtype).kind in "buif")

@@ -168,9 +168,8 @@ def scaled_dot_product_attention(
             # No query of the block meets the other keys.
             key, value = key[..., :last, :], value[..., :last, :]
         scores = xp.matmul(query * factor, xp.matrix_transpose(key))
-        if is_causal:  # each query meets the first key
-            earlier = xp.tril(xp.ones((query.shape[-2], key.shape[-2]), dtype=xp.bool), k=first)
-            weights = called(xp, softmax, xp.where(earlier, scores, -float("inf")), axis=-1)
+        if is_causal:
+            weights = _weights_of_earlier(xp, scores, first)
         else:
             weights = _weights(xp, scores, mask)
         if dropout_p != 0:
@@ -193,7 +192,7 @@ def scaled_dot_product_attention(
 def attention_numpy_flow(
     query, key, value, /, attn_mask=None, dropout_p=0.0, is_causal=False, *, scale=None, generator=None
 ):
-    if dropout_p or not computes_alone("numpy"):
+    if dropout_p or not key.shape[-2] or not computes_alone("numpy"):
         return NotImplemented
     return attention_flow(query, key, value, attn_mask, is_causal, scale, MOST)
 
@@ -233,10 +232,23 @@ def _rows_of(mask: Any, rows: slice) -> Any:
     return mask[..., rows, :]
 
 
+def _weights_of_earlier(xp: Any, scores: Any, first: int) -> Any:
+    """Return the softmax of the scores of queries, from one on, and of the keys up to each."""
+    earlier = xp.tril(xp.ones(tuple(scores.shape[-2:]), dtype=xp.bool), k=first)
+    return _shares(xp, xp.where(earlier, scores, -float("inf")))
+
+
+def _shares(xp: Any, scores: Any) -> Any:
+    """Return the softmax of the scores of each query, which may be of no keys."""
+    if not scores.shape[-1]:
+        return scores
+    return called(xp, softmax, scores, axis=-1)
+
+
 def _weights(xp: Any, scores: Any, mask: Any) -> Any:
     """Return the softmax of scores of which a mask may leave some out, zeros where it leaves out all of a row."""
-    if mask is None:
-        return called(xp, softmax, scores, axis=-1)
+    if mask is None or not scores.shape[-1]:
+        return _shares(xp, scores)
     if xp.isdtype(mask.dtype, "bool"):
         scores = xp.where(mask, scores, -float("inf"))
         alive = mask

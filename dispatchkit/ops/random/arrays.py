@@ -74,7 +74,7 @@ def randn(
     return drawn(xp, randn.__name__, source_of(generator).standard_normal, _spread(shape), dtype, device)
 
 
-@random(samples=lambda: [sample(3, 9, (2, 3)), sample(9, (4,)), sample(0, 2, 3, dtype="int32")])
+@random(samples=lambda: [sample(3, 9, (2, 3)), sample(9, (4,)), sample(9, size=(4,)), sample(0, 2, 3, dtype="int32")])
 def randint(
     xp: Namespace,
     low: int = 0,
@@ -111,6 +111,8 @@ def randint(
     first, last, shape = low, high, size
     if size is None:
         first, last, shape = 0, low, high
+    elif high is None:
+        first, last = 0, low
     if shape is None or not isinstance(last, int):
         raise TypeError(f"{randint.__name__}: wants (high, size) or (low, high, size)")
     return integers(xp, randint.__name__, first, last, shape, dtype, device, generator)

@@ -353,12 +353,23 @@ def compared_values(call: Call, sort: str, a: Any, b: Any) -> Difference | None:
 
 
 def of_numbers_apart(a: Any, b: Any, apart: Any) -> str:
-    """Return what is said where all numbers that differ are NaN, or infinite, in PyTorch alone."""
+    """Return what is said where all that differ are NaN, or infinite, in PyTorch alone, or went to a neighbour."""
     if (np.isnan(b) & ~np.isnan(a))[apart].all():
         return " (NaN there alone)"
     if (np.isinf(b) & np.isfinite(a))[apart].all():
         return " (infinite there alone)"
+    if a.ndim == 1 and has_moved(a - b):
+        return " (moved to a neighbour)"
     return ""
+
+
+def has_moved(more: Any) -> bool:
+    """Return whether what some elements have more is what a neighbour of each has less, as of counts in bins."""
+    sums = np.cumsum(more)
+    if not np.isfinite(sums).all():
+        return False
+    moved = ~np.isclose(sums, 0, atol=1e-6 * max(1.0, float(np.abs(more).max(initial=0))))
+    return bool(moved.any()) and not moved[-1] and not (moved[1:] & moved[:-1]).any()
 
 
 def shown(a: Any) -> str:

@@ -1,0 +1,275 @@
+"""What half a million random calls beside PyTorch found: steps, factors, lengths, and calls of nothing."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+
+import dispatchkit as dk
+import dispatchkit.as_torch
+from dispatchkit.as_torch.calling.signatures import signatures_of
+
+torch: Any = dispatchkit.as_torch
+F, T = torch.nn.functional, torch.tensor
+INF, NAN = math.inf, math.nan
+ROW, BYTES, SHORT = T([1.0, 2.0, 4.0]), T([1, 2, 4], dtype=torch.uint8), T([1, 2, 4], dtype=torch.int16)
+PLACES = T([0.0, 1.0, 3.0], dtype=torch.float32)
+WHOLE, NAMED = T([[1, 2], [3, 4]]), T([[1.0, 2.0], [3.0, NAN]])
+SINGLE = T([1.0, 2.0, 4.0], dtype=torch.float32)
+IMAGE, ROWS = torch.ones(1, 1, 2, 2), torch.ones(2, 1, 3)
+NONE = torch.zeros(0, 3)
+
+VALUES: list[tuple[Callable[[], Any], Any]] = [
+    # Steps of 0, at the edges of second order, too.
+    (lambda: torch.gradient(ROW, spacing=0, edge_order=2)[0], [INF, INF, INF]),
+    (lambda: torch.gradient(ROW, spacing=T(0.0), edge_order=2)[0], [INF, INF, INF]),
+    (lambda: torch.gradient(ROW, spacing=2j)[0].imag, [-0.5, -0.75, -1.0]),
+    (lambda: torch.gradient(torch.ones(2, 3), spacing=[2.0, 4.0])[1], np.zeros((2, 3))),
+    # A factor of 0 leaves a product of matrices out, and of complex factors the real part.
+    (lambda: torch.addmm(T(5.0), NAMED, NAMED, alpha=0), np.full((2, 2), 5.0)),
+    (lambda: torch.addmv(T([5.0, 6.0]), NAMED, T([1.0, 1.0]), alpha=0.0), [5.0, 6.0]),
+    (lambda: torch.addmm(torch.ones(2, 3), torch.ones(2, 0), NONE, alpha=NAN), np.ones((2, 3))),
+    (lambda: torch.baddbmm(ROWS, torch.ones(2, 1, 0), torch.ones(2, 0, 3), alpha=NAN), np.ones((2, 1, 3))),
+    (lambda: torch.as_strided_copy(ROW, (0,), (2,), 7), []),
+    (lambda: ROW.split(T([2.0]))[1], [4.0]),
+    (lambda: torch.addbmm(torch.ones(2, 2), NAMED[None], NAMED[None], alpha=0, beta=0), np.zeros((2, 2))),
+    (lambda: torch.addmm(WHOLE, WHOLE, WHOLE, alpha=2 + 0j), [[15, 22], [33, 48]]),
+    (lambda: torch.addmm(WHOLE, WHOLE, WHOLE, beta=2.5), [[9, 14], [21, 30]]),
+    (lambda: torch.baddbmm(ROWS, ROWS, torch.ones(2, 3, 3), beta=3 + 0j), np.full((2, 1, 3), 6.0)),
+    (lambda: torch.addr(T([1, 2]), T([1, 2]), T([1.0, 2.0]), beta=INF), np.full((2, 2), INF)),
+    # A weight without axes brings whole numbers to its dtype.
+    (lambda: torch.lerp(T([-1]), T([3]), T(0.5)), [1.0]),
+    (lambda: torch.lerp(T([True]), T([False]), T(0.25)), [0.75]),
+    (lambda: torch.lerp(T([1.0]), T([2.0]), T(1j)), [1 + 1j]),
+    # Whole numbers below 0 are counted from the end of those of bytes.
+    (lambda: torch.tensor([[1, -1], [-255, True]], dtype=torch.uint8), [[1, 255], [1, 1]]),
+    (lambda: torch.as_tensor(-2, dtype=torch.uint8), 254),
+    (lambda: BYTES.new_tensor([-1]), [255]),
+    (lambda: torch.ByteTensor([-3]), [253]),
+    (lambda: torch.tensor([2**63], dtype=torch.float64), [2.0**63]),
+    (lambda: torch.tensor([2**63, 0.5]), [2.0**63, 0.5]),
+    # What is left of nothing.
+    (lambda: F.interpolate(IMAGE, scale_factor=0, mode="area"), np.zeros((1, 1, 0, 0))),
+    (lambda: F.interpolate(IMAGE, (0, 3), mode="area"), np.zeros((1, 1, 0, 3))),
+    (lambda: F.interpolate(IMAGE, scale_factor=(1, 1.5), mode="area"), np.ones((1, 1, 2, 3))),
+    (lambda: F.fractional_max_pool2d(ROWS, (1, 1), output_ratio=0.5), np.zeros((2, 0, 1))),
+    (lambda: F.fractional_max_pool2d(ROWS, 1, (1, 3), _random_samples=torch.ones(1, 2, 2) / 2), np.ones((2, 1, 3))),
+    (lambda: torch.scatter(BYTES, 0, torch.zeros(0, dtype=torch.int64), INF), [1, 2, 4]),
+    (lambda: torch.scatter(BYTES, 0, torch.zeros(0, dtype=torch.int64), 2j, reduce="add"), [1, 2, 4]),
+    (lambda: F.scaled_dot_product_attention(torch.ones(2, 3), NONE, torch.zeros(0, 2)), np.zeros((2, 2))),
+    (lambda: F.scaled_dot_product_attention(NONE, NONE, NONE, is_causal=True), np.zeros((0, 3))),
+    (
+        lambda: F.scaled_dot_product_attention(torch.ones(1, 2, 3), NONE[None], NONE[None], torch.ones(2, 0) > 0),
+        np.zeros((1, 2, 3)),
+    ),
+    # Bounds that are numbers, and those that are arrays.
+    (lambda: torch.ones(3).clamp_(2, T(3.0)), [2.0, 2.0, 2.0]),
+    (lambda: torch.ones(3).clamp_(None, 0.5), [0.5, 0.5, 0.5]),
+    (lambda: torch.arange(1, end=5, step=2), [1, 3]),
+    (lambda: torch.arange(T(3)), [0, 1, 2]),
+    (lambda: torch.randint(1, size=(2,)), [0, 0]),
+    (lambda: torch.randint(T(1), [3]), [0, 0, 0]),
+    (lambda: F.pad(torch.tensor([[1.0, 2.0, 3.0]]), (2, -1), "circular"), [[1.0, 2.0, 1.0, 2.0]]),
+    (lambda: torch.lu_unpack(torch.eye(2), T([[2, 2]], dtype=torch.int32))[0], [[0.0, 1.0], [1.0, 0.0]]),
+    (lambda: torch.ones(3).index_put([T(0)], T(5.0)), [5.0, 1.0, 1.0]),
+]
+
+
+@pytest.mark.filterwarnings("ignore:divide by zero", "ignore:invalid value encountered")
+@pytest.mark.parametrize(("call", "value"), VALUES)
+def test_calls_are_answered_as_by_pytorch(call: Callable[[], Any], value: Any) -> None:
+    y = call()
+    assert tuple(y.shape) == np.shape(value)
+    np.testing.assert_allclose(np.asarray(y.detach()), value, rtol=1e-6)
+
+
+DTYPES: list[tuple[Callable[[], Any], str]] = [
+    (lambda: torch.gradient(SHORT, spacing=(PLACES,))[0], "float32"),
+    (lambda: torch.gradient(SHORT, spacing=(T([0, 1, 3]),))[0], "float64"),
+    (lambda: torch.gradient(SINGLE, spacing=(PLACES.double(),))[0], "float64"),
+    (lambda: torch.gradient(SINGLE, spacing=(T([0, 1, 3]),))[0], "float64"),
+    (lambda: torch.gradient(SINGLE, spacing=(PLACES.to(torch.complex64),))[0], "complex64"),
+    (lambda: torch.gradient(SINGLE, spacing=T(2.0, dtype=torch.float64))[0], "float32"),
+    (lambda: torch.gradient(SINGLE, spacing=2j)[0], "complex64"),
+    (lambda: torch.lerp(SINGLE[0], SINGLE[1], T(0.5, dtype=torch.float64)), "float64"),
+    (lambda: torch.lerp(SINGLE, SINGLE, T(0.5, dtype=torch.float64)), "float32"),
+    (lambda: torch.cdist(torch.ones(2, 3, dtype=torch.float32), NONE.double()), "float32"),
+    (lambda: torch.addmm(WHOLE, WHOLE, WHOLE, alpha=0), "int64"),
+    (lambda: torch.randint(3, size=(2,), dtype=torch.int32), "int32"),
+]
+
+
+@pytest.mark.parametrize(("call", "dtype"), DTYPES)
+def test_results_have_the_dtypes_of_pytorch(call: Callable[[], Any], dtype: str) -> None:
+    assert str(call().dtype) == f"torch.{dtype}"
+
+
+REFUSED: list[tuple[Callable[[], Any], type[Exception], str]] = [
+    (lambda: torch.addmm(WHOLE, WHOLE, WHOLE, alpha=1 + 2j), RuntimeError, "cannot be converted to type int64 without"),
+    (lambda: torch.baddbmm(ROWS, ROWS, torch.ones(2, 3, 3), beta=2j), RuntimeError, "cannot be converted to type flo"),
+    (lambda: torch.addmv(BYTES[:2], BYTES.expand(2, 3), BYTES, beta=-1.5), RuntimeError, "converted to type Byte"),
+    (lambda: ROW.clip(100, ROW), TypeError, r"clip\(\) received an invalid combination of arguments"),
+    (lambda: ROW.clone().clip_(100, ROW), TypeError, r"clip\(\) received an invalid combination of arguments"),
+    (lambda: ROW.clone().clamp_(ROW, 100), TypeError, r"clamp\(\) received an invalid combination of arguments"),
+    (lambda: T([-1]).lerp_(T([3]), T(1.0)), RuntimeError, "lerp_: the result is float64, which the tensor's dtype int"),
+    (lambda: torch.lerp(T([-1]), T([3]), T(1)), NotImplementedError, "\"lerp\" not implemented for 'Long'"),
+    (
+        lambda: torch.lerp(T([-1]), T([3.0]), T(1.0)),
+        RuntimeError,
+        "expected tensors of one dtype, but got Long and Dou",
+    ),
+    (lambda: torch.gradient(T(8, dtype=torch.uint8)), NotImplementedError, "\"gradient\" not implemented for 'Byte'"),
+    (lambda: torch.gradient(ROW, spacing=(1, 2), dim=0), RuntimeError, "to have the same length, but got 2 and 1"),
+    (lambda: torch.logspace(0, 1, 3, base=2j), TypeError, "argument 'base' .*must be float, not complex"),
+    (lambda: torch.tensor([2**63]), ValueError, "Overflow when unpacking long long: int64 does not hold 92233720"),
+    (lambda: torch.tensor(-(2**64)), ValueError, "Overflow when unpacking long long: int64 does not hold 184467440"),
+    (lambda: torch.tensor([-256], dtype=torch.uint8), RuntimeError, "-256 out of bounds for uint8"),
+    (lambda: torch.Tensor(2.5), TypeError, r"new\(\): data must be a sequence \(got float\)"),
+    (lambda: torch.Tensor(True), TypeError, r"new\(\): data must be a sequence \(got bool\)"),
+    (lambda: torch.LongTensor(2.5), TypeError, r"new\(\): data must be a sequence \(got float\)"),
+    (lambda: ROW.new(2j), TypeError, r"new\(\): data must be a sequence \(got complex\)"),
+    (lambda: ROW.size(True), TypeError, r"size\(\): argument 'dim' must be int, not bool"),
+    (lambda: ROW.stride(False), TypeError, r"stride\(\): argument 'dim' must be int, not bool"),
+    (lambda: ROW.view(-2), RuntimeError, r"invalid shape dimension -2 at index 0 of shape \[-2\]"),
+    (lambda: ROW.reshape((3, -7)), RuntimeError, r"invalid shape dimension -7 at index 1 of shape \[3, -7\]"),
+    (lambda: torch.view_copy(ROW, (-3,)), RuntimeError, r"invalid shape dimension -3 at index 0"),
+    (lambda: WHOLE.transpose(0), TypeError, r"transpose\(\) missing 1 required positional argument: 'dim1'"),
+    (
+        lambda: torch.transpose(WHOLE, dim0=0),
+        TypeError,
+        r"transpose\(\) missing 1 required positional argument: 'dim1'",
+    ),
+    (lambda: WHOLE.clone().transpose_(1), TypeError, r"transpose\(\) missing 1 required positional argument: 'dim1'"),
+    (lambda: torch.arange(5, step=2), TypeError, r"arange\(\) received an invalid combination of arguments: got \(int"),
+    (lambda: torch.arange(end=5, step=2), TypeError, r"arange\(\) received an invalid combination of arguments"),
+    (lambda: torch.arange(start=5), TypeError, r"arange\(\) received an invalid combination of arguments"),
+    (lambda: torch.range(end=5), TypeError, "missing 1 required positional argument: 'start'"),
+    (lambda: torch.randint(True, (2,)), TypeError, r"randint\(\) received an invalid combination .*got \(bool, tuple"),
+    (lambda: torch.randint(0, True, (2,)), TypeError, r"randint\(\) received an invalid combination"),
+    (lambda: torch.randint(3, (True,)), TypeError, r"randint\(\) received an invalid combination"),
+    (lambda: torch.randperm(True), TypeError, r"randperm\(\) received an invalid combination"),
+    (lambda: torch.remainder(5, 3), TypeError, r"remainder\(\) received an invalid combination .*got \(int, int\)"),
+    (lambda: torch.unsafe_split_with_sizes("x", [2]), TypeError, "argument 'input' .*must be Tensor, not str"),
+    (
+        lambda: F.fractional_max_pool2d(ROWS, 1, (3, 2)),
+        RuntimeError,
+        "windows of 1 are too large relative to an axis of length 1 for 3 of them",
+    ),
+    (lambda: F.interpolate(IMAGE, scale_factor=0), RuntimeError, "scale_factor=0 leaves nothing of the axes"),
+    (lambda: F.interpolate(IMAGE, scale_factor=-1, mode="area"), RuntimeError, "scale_factor=-1 leaves nothing of the"),
+    (
+        lambda: F.interpolate(IMAGE, scale_factor=(2, 3, 4)),
+        ValueError,
+        r"expected 2 numbers for scale_factor, found \[2, 3, 4\]",
+    ),
+    (lambda: F.pad(ROWS, (-2, -2), "circular"), RuntimeError, "length must be non-negative, found .3. and padding .-2"),
+    (lambda: F.pad(ROWS, (3, -1), "circular"), RuntimeError, "wrapping around more than once: .3, -1. of .2, 1, 3."),
+    (lambda: F.nll_loss(NONE, T(2)), IndexError, "Dimension specified as 0 but tensor has no dimensions"),
+    (lambda: F.nll_loss(torch.ones(1, 3), T(2)), ValueError, r"batch_size \(1\) to match target batch_size \(0\)"),
+    (
+        lambda: torch.istft(torch.zeros(2, 0) + 0j, 3),
+        RuntimeError,
+        r"expected a tensor with elements, but got shape \[2",
+    ),
+    (
+        lambda: torch.istft(torch.ones(2, 2) + 0j, 3, return_complex=True),
+        RuntimeError,
+        "one half of the frequencies, 2 of 3, says nothing of a complex signal",
+    ),
+    (
+        lambda: torch.istft(torch.ones(5, 6) + 0j, 8, window=torch.ones(8) + 0j),
+        RuntimeError,
+        "Complex windows are incompatible with return_complex=False",
+    ),
+    (lambda: torch.linspace(1e300, 0, 2, dtype=torch.complex64), RuntimeError, "value 1e.300 cannot be converted to"),
+    (lambda: torch.linspace(0, 1e300j, 2, dtype=torch.complex64), RuntimeError, "value 1e.300j cannot be converted to"),
+    (
+        lambda: torch.where(ROW > 0, ROW.to(torch.complex64), 1e300),
+        RuntimeError,
+        "value 1e.300 cannot be converted to type complex64 without overflow",
+    ),
+    (
+        lambda: F.scaled_dot_product_attention(WHOLE, WHOLE, WHOLE, torch.ones(2, 2)),
+        NotImplementedError,
+        "\"scaled_dot_product_attention\" not implemented for 'Long'",
+    ),
+    (
+        lambda: torch.index_put(ROW, [T(0)], SINGLE[0]),
+        RuntimeError,
+        "dtypes match, got Double for the destination and Float for the source",
+    ),
+    (
+        lambda: torch.lu_unpack(torch.eye(2), T([[2, 2], [1, 2]], dtype=torch.int32)),
+        RuntimeError,
+        r"LU_pivots must have the batch of LU_data, found shapes \[2, 2\] and \[2, 2\]",
+    ),
+]
+
+
+@pytest.mark.parametrize(("call", "error", "text"), REFUSED)
+def test_calls_are_refused_as_by_pytorch(call: Callable[[], Any], error: type[Exception], text: str) -> None:
+    with pytest.raises(error, match=text):
+        call()
+
+
+@pytest.mark.parametrize(
+    ("call", "shape", "other", "text"),
+    [
+        (F.soft_margin_loss, ((2, 3), (2, 3)), ((2, 1), (2, 3)), "doesn't match the broadcast shape"),
+        (F.instance_norm, ((2, 3, 4), (3,), (3,)), ((2, 3, 4), (2,), (3,)), "running_mean should have shape"),
+        (torch.linalg.lstsq, ((2, 3, 2), (2, 3)), ((2, 3, 2), (3, 3)), "The sizes of tensors must match"),
+    ],
+)
+def test_shapes_of_a_call_of_a_known_kind_are_looked_at_each_time(call: Any, shape: Any, other: Any, text: str) -> None:
+    for _ in range(2):
+        call(*(torch.ones(lengths) for lengths in shape))
+    with pytest.raises(RuntimeError, match=text):
+        call(*(torch.ones(lengths) for lengths in other))
+
+
+def test_truths_are_refused_where_a_call_of_nothing_was_taken() -> None:
+    x = T([True])
+    x.scatter_reduce(0, torch.zeros(0, dtype=torch.int64), x, "mean")
+    with pytest.raises(NotImplementedError, match="with 'mean' not implemented for 'Bool'"):
+        x.scatter_reduce(0, torch.zeros(1, dtype=torch.int64), x, "mean")
+
+
+def test_a_product_that_is_left_out_has_a_gradient_of_0() -> None:
+    x = T([[1.0, 2.0], [3.0, 4.0]]).requires_grad_()
+    torch.addmm(torch.ones(2, 2), x, torch.ones(2, 2), alpha=0).sum().backward()
+    assert x.grad.tolist() == [[0.0, 0.0], [0.0, 0.0]]
+
+
+def test_differences_between_places_have_derivatives_by_both() -> None:
+    x, places = T([1.0, 2.0, 4.0]).requires_grad_(), T([0.0, 1.0, 3.0]).requires_grad_()
+    torch.gradient(x, spacing=(places,))[0][0].backward()
+    assert (x.grad.tolist(), places.grad.tolist()) == ([-1.0, 1.0, 0.0], [1.0, -1.0, 0.0])
+
+
+def test_reflections_are_found_for_each_of_a_batch() -> None:
+    x = T([[[3.0, 1.0], [4.0, 2.0]], [[0.0, 1.0], [2.0, 3.0]]])
+    a, tau = torch.func.vmap(torch.geqrf)(x)
+    for place in range(2):
+        one = torch.geqrf(x[place])
+        assert torch.allclose(a[place], one.a)
+        assert torch.allclose(tau[place], one.tau)
+    assert abs(a[0, 0, 0].item()) == pytest.approx(5.0)
+
+
+def test_numbers_alone_decide_what_is_made_by_pytorchs_own_forms() -> None:
+    least = {path: min(map(len, signatures_of(path).overloads)) for path in ("arange", "randint", "randperm", "range")}
+    assert all(least.values())
+
+
+def test_one_bound_and_a_size_are_taken_by_the_library_too() -> None:
+    assert dk.randint(1, size=(2, 2)).tolist() == [[0, 0], [0, 0]]
+    assert dk.nn.functional.scaled_dot_product_attention(
+        dk.ones((2, 3)), dk.ones((0, 3)), dk.ones((0, 1))
+    ).tolist() == [
+        [0.0],
+        [0.0],
+    ]
