@@ -251,7 +251,7 @@ CALLS: dict[str, Calls] = {
     **{
         f"atleast_{n}d": [lambda f, x: f(x[0]), lambda f, x: f(x, SQUARE[0, 0]), lambda f, x: f([x])] for n in (1, 2, 3)
     },
-    **dict.fromkeys(("angle", "deg2rad", "exp2", "isneginf", "isposinf", "isreal", "rad2deg"), ELEMENTS),
+    **dict.fromkeys(("angle", "deg2rad", "exp2", "isneginf", "isposinf", "isreal", "rad2deg", "reciprocal"), ELEMENTS),
     **dict.fromkeys(("frexp", "special.exp2"), ONE),
     "gcd": WHOLE,
     "lcm": WHOLE,
