@@ -495,7 +495,7 @@ def linalg_cond(input, p=None):
 
 
 def linalg_tensorsolve(A, B, dims=None):
-    if dims is not None:
+    if dims is not None and A.ndim:
         A = xp.moveaxis(A, tuple(dims), tuple(range(A.ndim - len(dims), A.ndim)))
     unknown = tuple(A.shape[B.ndim :])
     if math.prod(unknown) != math.prod(B.shape):

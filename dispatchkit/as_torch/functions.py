@@ -121,11 +121,14 @@ def div(input, other, *, rounding_mode=None):
 divide = true_divide = div
 
 
-def _extreme(name, of_two, where, /, input, dim=None, keepdim=False, *, other=None):
+def _extreme(name, of_two, where, /, input, dim=None, keepdim=None, *, other=None):
     if isinstance(dim, tuple):  # as NumPy's methods take them
-        return getattr(xp, name)(input, axis=dim, keepdims=keepdim)
-    if is_array(dim):
+        return getattr(xp, name)(input, axis=dim, keepdims=bool(keepdim))
+    if is_array(dim) and keepdim is None:
         other = dim
+    elif is_array(dim):
+        dim = int(dim)
+    keepdim = bool(keepdim)
     if other is not None:
         return getattr(xp, of_two)(input, other)
     if dim is None:

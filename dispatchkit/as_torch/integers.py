@@ -94,7 +94,7 @@ def _indices_of(name, of_numpy, /, row, col, offset=0, *, dtype=None, **options)
     for argument, length in (("row", row), ("col", col)):
         if length < 0:
             raise RuntimeError(f"{name}: {argument} must be non-negative, got {length}")
-    if numpy_dtype(dtype or PLACES).kind != "i":
+    if numpy_dtype(dtype or PLACES).name not in ("int32", "int64"):
         raise NotImplementedError(f'"{name}" not implemented for {dtype_name(dtype)!r}')
     places = np.stack(of_numpy(row, offset, col))
     return xp.asarray(places.astype(numpy_dtype(dtype or PLACES)), **options)

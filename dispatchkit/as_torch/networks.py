@@ -297,9 +297,9 @@ def rms_norm(input, normalized_shape, weight=None, eps=None):
     y = input / xp.sqrt(xp.mean(input * input, axis=axes, keepdims=True) + eps)
     if weight is not None:
         y = y * weight
-    if xp.isdtype(input.dtype, "complex floating"):
-        return y
-    return xp.astype(xp.real(y), input.dtype)  # as PyTorch does
+    if not xp.isdtype(input.dtype, "complex floating"):
+        y = xp.real(y)
+    return xp.astype(y, input.dtype, copy=False)  # as PyTorch does
 
 
 def rrelu(input, lower=1 / 8, upper=1 / 3, training=False, inplace=False):

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from dispatchkit.as_torch.functions import div
-from dispatchkit.as_torch.shared import in_dtype_of, index_along, times, written_functions
+from dispatchkit.as_torch.shared import in_dtype_of, index_along, number_for, times, written_functions
 from dispatchkit.as_torch.table import TRANSLATIONS, is_array
 from dispatchkit.declare.namespace import tensor_namespace as xp
 from dispatchkit.declare.wrapping import holds
@@ -25,7 +25,7 @@ def index_add(input, dim, index, source, *, alpha=1):
 
 
 def index_fill(input, dim, index, value):
-    return xp.index_put(input, index_along(input, dim, index), xp.asarray(in_dtype_of(input, value), dtype=input.dtype))
+    return xp.index_put(input, index_along(input, dim, index), xp.asarray(number_for(input, value), dtype=input.dtype))
 
 
 def scatter(input, dim, index, src=None, *, value=None, reduce=None):

@@ -50,6 +50,8 @@ def times(x: Any, alpha: Any, beside: Any = None) -> Any:
         return (x * alpha - limits.min) % 2**limits.bits + limits.min
     if is_array(x) and xp.isdtype(x.dtype, "bool") and isinstance(alpha, int):
         alpha = bool(alpha)  # as booleans are multiplied by
+    if type(x) is bool and isinstance(alpha, int) and is_array(beside) and xp.isdtype(beside.dtype, "bool"):
+        return x and bool(alpha)
     return x * alpha
 
 
@@ -62,7 +64,9 @@ def norm_of_vectors(x: Any, order: Any, axis: Any = None, keepdims: bool = False
     order, axis, keepdims : as of `linalg.vector_norm`
     """
     axes = axis
-    if axis is None or np.size(axis) == 0 or not x.ndim:
+    if not x.ndim:
+        axis = axes = ()
+    elif axis is None or np.size(axis) == 0:
         axes = tuple(range(x.ndim))
     elif isinstance(axis, int):
         axes = (axis,)
@@ -102,6 +106,18 @@ def in_dtype_of(x: Any, value: Any) -> Any:
     if not fits:
         raise RuntimeError(f"value cannot be converted to type {dtype} without overflow")
     return number.astype(dtype).item()
+
+
+def number_for(x: Any, value: Any) -> Any:
+    """Return a number that is put into an array, in the array's dtype, which has to hold it where it is a tensor, too.
+
+    Raises
+    ------
+    RuntimeError : for one that the dtype cannot hold
+    """
+    if is_array(value) and not value.ndim and not value.is_tracer:
+        in_dtype_of(x, value.item())
+    return in_dtype_of(x, value)
 
 
 def implicit_axis(name: str, ndim: int) -> int:

@@ -397,7 +397,8 @@ def test_results_are_written_where_pytorch_writes_them() -> None:
 
 
 def test_sums_and_differences_take_factors_as_pytorch_does() -> None:
-    assert torch.sub(T([1, 2]), -1, 2).tolist() == [3, 4]
+    with pytest.warns(UserWarning, match="this order of the arguments of sub is deprecated"):
+        assert torch.sub(T([1, 2]), -1, 2).tolist() == [3, 4]
     assert torch.addmv(ROW[:2], mat=SQUARE, vec=ROW[:2], beta=0).tolist() == [3.0, 1.0]
     assert torch.baddbmm(SQUARE, batch1=SQUARE[None], batch2=SQUARE[None]).tolist() == (2 * SQUARE)[None].tolist()
 
@@ -438,6 +439,7 @@ def test_norms_are_computed_in_the_dtype_that_is_asked_for() -> None:
         (lambda: F.avg_pool1d(ROW[None], 3, stride=()), [[2.0]]),
     ],
 )
+@pytest.mark.filterwarnings("ignore:this order of the arguments")
 def test_what_pytorch_takes_is_taken(call: Callable[[], Any], value: Any) -> None:
     assert call().tolist() == value
 

@@ -21,7 +21,7 @@ PLACES = T([0.0, 1.0, 3.0], dtype=torch.float32)
 WHOLE, NAMED = T([[1, 2], [3, 4]]), T([[1.0, 2.0], [3.0, NAN]])
 SINGLE = T([1.0, 2.0, 4.0], dtype=torch.float32)
 IMAGE, ROWS = torch.ones(1, 1, 2, 2), torch.ones(2, 1, 3)
-NONE = torch.zeros(0, 3)
+NONE, HALF = torch.zeros(0, 3), T(1.0, dtype=torch.float16)
 
 VALUES: list[tuple[Callable[[], Any], Any]] = [
     # Steps of 0, at the edges of second order, too.
@@ -66,6 +66,18 @@ VALUES: list[tuple[Callable[[], Any], Any]] = [
         lambda: F.scaled_dot_product_attention(torch.ones(1, 2, 3), NONE[None], NONE[None], torch.ones(2, 0) > 0),
         np.zeros((1, 2, 3)),
     ),
+    # Arrays without axes that stand for numbers, and numbers that have axes to look at.
+    (lambda: torch.min(T([-9, 2]), T(0), keepdim=True).indices, [0]),
+    (lambda: ROW.max(T(0), keepdim=False).values, 4.0),
+    (lambda: torch.max(T([-9, 2]), T(0)), [0, 2]),
+    (lambda: torch.linalg.tensorsolve(T(2.0), T(3.0), (0,)), 1.5),
+    (lambda: torch.linalg.tensorsolve(T(2.0), T(3.0), (-1,)), 1.5),
+    (lambda: F.pairwise_distance(HALF, HALF / 4, 1.0, 2.0, True), 2.75),
+    (lambda: F.triplet_margin_loss(HALF, HALF, HALF), 1.0),
+    (lambda: torch.index_fill(BYTES, 0, T([0]), T(-3)), [253, 2, 4]),
+    # Of truths each factor but 0 counts as one.
+    (lambda: T(True).add_(True, alpha=-1), True),
+    (lambda: T([True, False]).add(True, alpha=0), [True, False]),
     # Bounds that are numbers, and those that are arrays.
     (lambda: torch.ones(3).clamp_(2, T(3.0)), [2.0, 2.0, 2.0]),
     (lambda: torch.ones(3).clamp_(None, 0.5), [0.5, 0.5, 0.5]),
@@ -203,6 +215,37 @@ REFUSED: list[tuple[Callable[[], Any], type[Exception], str]] = [
         "dtypes match, got Double for the destination and Float for the source",
     ),
     (
+        lambda: torch.index_put(SINGLE, [T(0, dtype=torch.int8)], SINGLE[0]),
+        IndexError,
+        "must be long, int, byte or bool tensors, found int8",
+    ),
+    (
+        lambda: torch.ones(1, dtype=torch.uint8).masked_fill_(T(True), T(-8.6)),
+        RuntimeError,
+        "value cannot be converted to type uint8 without overflow",
+    ),
+    (
+        lambda: torch.masked_fill(torch.ones(1, dtype=torch.float16), T(True), T(1e9)),
+        RuntimeError,
+        "value cannot be converted to type float16 without overflow",
+    ),
+    (
+        lambda: torch.index_fill(WHOLE, 0, T([0]), T(float("nan"))),
+        RuntimeError,
+        "value cannot be converted to type int64 without overflow",
+    ),
+    (
+        lambda: torch.triu_indices(0, 2, dtype=torch.int16),
+        NotImplementedError,
+        '"triu_indices" not implemented for \'i',
+    ),
+    (lambda: torch.tril_indices(2, 2, dtype=torch.int8), NotImplementedError, '"tril_indices" not implemented for \'i'),
+    (
+        lambda: T([True]).scatter_reduce(0, torch.zeros(0, dtype=torch.int64), T([True]), "mean"),
+        NotImplementedError,
+        "with 'mean' not implemented for 'Bool'",
+    ),
+    (
         lambda: torch.lu_unpack(torch.eye(2), T([[2, 2], [1, 2]], dtype=torch.int32)),
         RuntimeError,
         r"LU_pivots must have the batch of LU_data, found shapes \[2, 2\] and \[2, 2\]",
@@ -231,11 +274,11 @@ def test_shapes_of_a_call_of_a_known_kind_are_looked_at_each_time(call: Any, sha
         call(*(torch.ones(lengths) for lengths in other))
 
 
-def test_truths_are_refused_where_a_call_of_nothing_was_taken() -> None:
-    x = T([True])
-    x.scatter_reduce(0, torch.zeros(0, dtype=torch.int64), x, "mean")
-    with pytest.raises(NotImplementedError, match="with 'mean' not implemented for 'Bool'"):
-        x.scatter_reduce(0, torch.zeros(1, dtype=torch.int64), x, "mean")
+def test_complex_extremes_are_refused_where_a_call_of_nothing_was_taken() -> None:
+    x = T([1j])
+    x.scatter_reduce(0, torch.zeros(0, dtype=torch.int64), x, "amax")
+    with pytest.raises(NotImplementedError, match="with 'amax' not implemented for 'ComplexDouble'"):
+        x.scatter_reduce(0, torch.zeros(1, dtype=torch.int64), x, "amax")
 
 
 def test_a_product_that_is_left_out_has_a_gradient_of_0() -> None:
@@ -273,3 +316,26 @@ def test_one_bound_and_a_size_are_taken_by_the_library_too() -> None:
         [0.0],
         [0.0],
     ]
+
+
+def test_products_of_others_beyond_half_precision_leave_a_gradient_within_it() -> None:
+    x = T([0.25, 320.0, 256.0], dtype=torch.float16).requires_grad_()
+    (x.prod() / 2).backward()
+    assert x.grad.tolist() == [40960.0, 32.0, 40.0]
+    tangent = torch.func.jvp(torch.prod, (x.detach(),), (T([0.5, 0.0, 0.0], dtype=torch.float16),))[1]
+    assert (tangent.item(), tangent.dtype) == (40960.0, torch.float16)
+
+
+def test_complex_samples_keep_their_dtype_beside_a_weight_of_more_digits() -> None:
+    x = T([1 + 0j], dtype=torch.complex64)
+    assert F.rms_norm(x, (1,), T([8.0])).dtype == torch.complex64
+
+
+def test_the_first_of_two_numbers_is_a_factor() -> None:
+    with pytest.warns(UserWarning, match=r"give the factor by its name after the tensors \(alpha=3\)"):
+        assert ROW.add(3, 0.5).tolist() == [2.5, 3.5, 5.5]
+    with (
+        pytest.warns(UserWarning, match="alpha=True"),
+        pytest.raises(RuntimeError, match="Boolean alpha only supported for Boolean results"),
+    ):
+        T(True).add_(True, -1)

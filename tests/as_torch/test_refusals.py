@@ -125,6 +125,7 @@ def test_calls_that_pytorch_refuses_are_refused_in_its_classes(call: Any, kind: 
         (lambda: torch.randint_like(T([True, False]), 1), [False, False]),
     ],
 )
+@pytest.mark.filterwarnings("ignore:this order of the arguments")
 def test_calls_are_answered_as_by_pytorch(call: Any, expected: Any) -> None:
     result = call()
     np.testing.assert_allclose(result.numpy(), expected)

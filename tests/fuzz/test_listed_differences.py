@@ -219,3 +219,19 @@ def test_counts_that_went_to_a_neighbour_are_told_from_others(ours: Any, theirs:
     a, b = np.array(ours), np.array(theirs)
     with np.errstate(invalid="ignore"):
         assert comparing.of_numbers_apart(a, b, ~np.isclose(a, b, equal_nan=True)) == text
+
+
+@pytest.mark.parametrize(("other", "words"), [(1.001, "finite ones differ"), (np.nan, "one of two is not finite")])
+def test_numbers_that_differ_little_are_no_infinities(other: float, words: str) -> None:
+    comparing = pytest.importorskip("tests.programs.fuzz.as_torch.comparing")
+    assert comparing.of_differing(np.ones(2), np.asarray([1.0, other])) == words
+
+
+def test_a_dtype_that_is_asked_for_says_how_near_numbers_must_be() -> None:
+    comparing = pytest.importorskip("tests.programs.fuzz.as_torch.comparing")
+    x = Array(np.ones(2))
+    call = Call("cumprod", "function", (x, 0), {"dtype": Dtype("float32")})
+    assert comparing.dtypes_of(call) == {"float64", "float32"}
+    a, b = np.ones(2), np.full(2, 1.0001)
+    assert comparing.compared_values(call, "value", a, b) is None
+    assert comparing.compared_values(call.changed(kwargs={}), "value", a, b) is not None

@@ -154,6 +154,7 @@ def in_new_order(path: str, args: tuple[Any, ...], kwargs: Mapping[str, Any]) ->
 
     ``x.add_(2, y)`` is ``x.add_(y, alpha=2)``, ``x.addcmul_(2, y, z)`` is ``x.addcmul_(y, z, value=2)``, and
     ``x.addmm_(3, 2, y, z)`` is ``x.addmm_(y, z, beta=3, alpha=2)``; in functions, the first one may stand before `x`.
+    Of two numbers behind `x` the first is the factor, too.
 
     Parameters
     ----------
@@ -169,7 +170,9 @@ def in_new_order(path: str, args: tuple[Any, ...], kwargs: Mapping[str, Any]) ->
     names, count = FACTORS_BEFORE[path], TENSORS_AFTER[path]
     leading, last = args[: len(args) - count + 1], args[len(args) - count + 1 :]
     is_old = len(tensors) == count and 0 < len(factors) <= len(names) and not any(isinstance(x, Number) for x in last)
-    if not is_old or (path not in OF_MATRICES and isinstance(leading[0], Number)):
+    if len(args) == 3 > count and all(isinstance(x, Number) for x in args[1:]):
+        factors, tensors = [args[1]], (args[0], args[2])
+    elif not is_old or (path not in OF_MATRICES and isinstance(leading[0], Number)):
         return args, dict(kwargs)
     by_name = dict(zip(names, factors, strict=False))
     shown = ", ".join(f"{name}={value}" for name, value in by_name.items())

@@ -19,6 +19,7 @@ from dispatchkit.as_torch.calling.checks import (
     look_of,
     without,
 )
+from dispatchkit.as_torch.calling.indices import expect_places
 from dispatchkit.as_torch.table import is_array
 from dispatchkit.backends.arrays import dtype_name as numpy_name
 from dispatchkit.declare.namespace import tensor_namespace as xp
@@ -312,6 +313,8 @@ def axes_of_values(given: Given) -> None:
     x, indices, values = given["input"], given["indices"], given["values"]
     if not all(map(is_array, (x, values, *indices))) or not indices:
         return
+    for index in indices:
+        expect_places(index)
     found = [(1, index.ndim) if kind_of(index) in "bu" else (index.ndim, 1) for index in indices]
     left = x.ndim - sum(count for _, count in found)
     axes = max(count for count, _ in found) + left
@@ -336,11 +339,11 @@ def axes_of_places(given: Given) -> None:
 
 @look_each_time_of("scatter_reduce")
 def order_of_complex_numbers(given: Given) -> None:
+    if kind_of(given["input"]) == "b" and given.get("reduce") == "mean":
+        raise NotImplementedError("\"scatter_reduce\" with 'mean' not implemented for 'Bool'")
     index: Any = given.get("index")
     if is_array(index) and not index.numel():
         return
-    if kind_of(given["input"]) == "b" and given.get("reduce") == "mean":
-        raise NotImplementedError("\"scatter_reduce\" with 'mean' not implemented for 'Bool'")
     if kind_of(given["input"]) == "c" and given.get("reduce") in ("amax", "amin", "max", "min"):
         raise NotImplementedError(
             f'"scatter_reduce" with {given["reduce"]!r} not implemented for {dtype_name(given["input"])!r}'

@@ -16,6 +16,7 @@ from dispatchkit.graph.storage import Storage
 
 __all__ = [
     "check_dtype_of_places",
+    "expect_places",
     "index_like_pytorch",
     "is_basic",
     "mixes",
@@ -63,8 +64,8 @@ def index_like_pytorch(key: Any, x: Any = None) -> Any:
                 stacklevel=4,
             )
             return xp.astype(key, xp.bool)
-        if dtype not in ("bool", "int64", "int32") and (key.ndim or kind_of(key) not in "iu"):
-            raise IndexError(f"tensors used as indices must be long, int, byte or bool tensors, found {dtype}")
+        if key.ndim or kind_of(key) not in "iu":  # numbers may be of any dtype of whole numbers
+            expect_places(key)
     return key
 
 
@@ -184,6 +185,18 @@ def check_dtype_of_places(x: Any, key: Any, value: Any, *, accumulate: bool = Fa
         f"Index put requires the source and destination dtypes match, got {dtype_name(x)} for the destination and "
         f"{dtype_name(elements)} for the source."
     )
+
+
+def expect_places(index: Any) -> None:
+    """Raise for an array of another dtype than PyTorch takes for masks and places.
+
+    Raises
+    ------
+    IndexError : naming the dtype
+    """
+    dtype = numpy_name(index.dtype)
+    if dtype not in ("bool", "uint8", "int64", "int32"):
+        raise IndexError(f"tensors used as indices must be long, int, byte or bool tensors, found {dtype}")
 
 
 def is_array_of_places(part: Any) -> bool:

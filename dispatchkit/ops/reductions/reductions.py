@@ -6,6 +6,8 @@ from typing import Any
 
 import numpy as np
 
+from dispatchkit.backends.arrays import same_dtype
+from dispatchkit.backends.numpy import HALF, SINGLE
 from dispatchkit.declare.axes import Axes, only_axis
 from dispatchkit.declare.decorators import alias, operation, reduction
 from dispatchkit.declare.samples import draw, sample
@@ -105,12 +107,17 @@ def prod(xp: Namespace, x: Array, /, *, axis: Axis = None, keepdims: bool = Fals
 @prod.def_vjp
 def prod_vjp(xp, g, x, axis, keepdims):
     x = in_kind_of(xp, x, g)
-    return restore_axes(xp, g, x.shape, axis, keepdims) * _others(xp, conjugate(xp, x), axis)
+    g = restore_axes(xp, g, x.shape, axis, keepdims)
+    if same_dtype(x.dtype, HALF):  # which may not hold the products
+        return xp.astype(g * _others(xp, xp.astype(x, SINGLE), axis), HALF)
+    return g * _others(xp, conjugate(xp, x), axis)
 
 
 @prod.def_jvp
 def prod_jvp(xp, t, x, y, axis, dtype, keepdims):
     x, t = in_kind_of(xp, x, y), in_kind_of(xp, t, y)
+    if same_dtype(x.dtype, HALF):  # which may not hold the products
+        return xp.astype(xp.sum(t * _others(xp, xp.astype(x, SINGLE), axis), axis=axis, keepdims=keepdims), y.dtype)
     return xp.sum(t * _others(xp, x, axis), axis=axis, dtype=dtype, keepdims=keepdims)
 
 

@@ -14,7 +14,7 @@ import torch
 import dispatchkit as dk
 import dispatchkit.as_torch as spelled
 
-from .calls import Call, are_finite_arguments, arrays_in, built
+from .calls import Call, Dtype, are_finite_arguments, arrays_in, built, mapped
 from .faults import has_two_faults, is_seen_with_elements, with_finite_numbers
 from .transformations import transformed
 
@@ -323,7 +323,7 @@ def compared_values(call: Call, sort: str, a: Any, b: Any) -> Difference | None:
         if np.array_equal(a, b):
             return None
     else:
-        dtypes = {array.data.dtype.name for array in arrays_in((call.args, call.kwargs))}
+        dtypes = dtypes_of(call)
         coarse = not dtypes.isdisjoint(("float32", "complex64")) or a.dtype.name in ("float32", "complex64")
         rtol, atol = (2e-3, 2e-4) if coarse else (1e-6, 1e-8)
         if "float16" in dtypes:
@@ -350,6 +350,14 @@ def compared_values(call: Call, sort: str, a: Any, b: Any) -> Difference | None:
     if a.dtype.kind in "fc" and a.shape == b.shape:
         text += of_numbers_apart(a, b, ~np.isclose(a, b, rtol=rtol, atol=atol * scale, equal_nan=True))
     return Difference(call, sort, text)
+
+
+def dtypes_of(call: Call) -> set[str]:
+    """Return the names of the dtypes of the arrays of a call, and of those that are asked for."""
+    asked: list[Dtype] = []
+    mapped((call.args, call.kwargs), Dtype, asked.append)
+    arrays = arrays_in((call.args, call.kwargs))
+    return {array.data.dtype.name for array in arrays} | {dtype.name for dtype in asked}
 
 
 def of_numbers_apart(a: Any, b: Any, apart: Any) -> str:
@@ -434,7 +442,8 @@ def compared_gradients(call: Call, ours: Outcome, theirs: Outcome) -> Difference
 def of_differing(a: Any, b: Any) -> str:
     """Return whether both of the numbers that differ are finite, anywhere."""
     apart = ~np.isclose(a, b, rtol=1e-2, atol=1e-6, equal_nan=True)
-    if (np.isfinite(a) & np.isfinite(b) & apart).any():
+    both = np.isfinite(a) & np.isfinite(b)
+    if both.all() or (both & apart).any():
         return "finite ones differ"
     return "one of two is not finite"
 
