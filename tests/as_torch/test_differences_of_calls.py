@@ -339,3 +339,26 @@ def test_the_first_of_two_numbers_is_a_factor() -> None:
         pytest.raises(RuntimeError, match="Boolean alpha only supported for Boolean results"),
     ):
         T(True).add_(True, -1)
+
+
+@pytest.mark.parametrize("name", ["softmax", "log_softmax"])
+@pytest.mark.parametrize("dtype", ["complex64", "int64", "float32"])
+def test_a_softmax_of_nothing_is_what_it_is_of(name: str, dtype: str) -> None:
+    for shape, dim in (((0, 3), 1), ((3, 0), 1), ((3, 0), 0)):
+        x = torch.zeros(shape, dtype=getattr(torch, dtype))
+        y = getattr(torch, name)(x, dim)
+        assert (y.shape, y.dtype) == (x.shape, x.dtype)
+
+
+def test_margins_that_are_booleans_are_numbers() -> None:
+    functional, x, sign = torch.nn.functional, torch.tensor([0.5, -2.0]), torch.tensor([1.0, -1.0])
+    for margin in (True, False):
+        number = float(margin)
+        for loss in (
+            functional.hinge_embedding_loss,
+            lambda *args, **kwargs: functional.margin_ranking_loss(x, *args, **kwargs),
+        ):
+            assert loss(x, sign, margin=margin) == loss(x, sign, margin=number)
+        both = functional.cosine_embedding_loss, functional.multi_margin_loss
+        for loss, args in zip(both, ((x[None], sign[None], sign[1:]), (x[None], torch.tensor([1]))), strict=True):
+            assert loss(*args, margin=margin) == loss(*args, margin=number)

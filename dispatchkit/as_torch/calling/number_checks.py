@@ -31,6 +31,16 @@ WHOLE = frozenset({bool, int})
 METHODS = ("__float__", "__index__", "__complex__", "__array__", "__array_interface__", "__getitem__")
 
 
+@look_each_time_of(
+    *(f"{F}{name}" for name in ("hinge_embedding_loss", "cosine_embedding_loss", "margin_ranking_loss")),
+    f"{F}multi_margin_loss",
+)
+def margins_that_are_numbers(given: Given) -> None:
+    margin: Any = given.get("margin")
+    if isinstance(margin, bool):
+        given["margin"] = float(margin)
+
+
 @look_of("bernoulli")
 def floating_probabilities(given: Given) -> None:
     x: Any = given["input"]
