@@ -80,9 +80,7 @@ if _live and _is_asked(_operation):
     return _ask(<given>)
 <find>
 <?single>_type = type(<first>)
-<?single>_to = _cls
-<?single>if _type is not _cls:
-<?single>    _to = getattr(_table.get(_type), 'gives', None) if isinstance(<first>, _Storage) else None
+<?single>_to = _cls if _type is _cls else isinstance(<first>, _Storage) and getattr(_table.get(_type), 'gives', None)
 <?single>if _to and <fits>:
 <?single>    _array = <first>.array
 <?sequence>_type = _type_of_members(<first>)
