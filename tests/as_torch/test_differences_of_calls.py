@@ -362,3 +362,12 @@ def test_margins_that_are_booleans_are_numbers() -> None:
         both = functional.cosine_embedding_loss, functional.multi_margin_loss
         for loss, args in zip(both, ((x[None], sign[None], sign[1:]), (x[None], torch.tensor([1]))), strict=True):
             assert loss(*args, margin=margin) == loss(*args, margin=number)
+
+
+@pytest.mark.parametrize("name", ["transpose", "transpose_", "swapaxes"])
+def test_axes_that_are_exchanged_are_whole_numbers_or_tensors_of_one(name: str) -> None:
+    x = torch.zeros((2, 3, 4))
+    assert getattr(x.clone(), name)(torch.tensor(1), 2).shape == (2, 4, 3)
+    for axis in (torch.tensor([1, 0]), torch.tensor([1]), torch.tensor(1.5), 1.0, True):
+        with pytest.raises(TypeError, match=r"argument '\w+' \(position 2\) must be int, not (Tensor|float|bool)"):
+            getattr(x.clone(), name)(axis, 2)

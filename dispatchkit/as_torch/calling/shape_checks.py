@@ -73,7 +73,10 @@ def two_axes(given: Given) -> None:
         return  # as NumPy's method is called, by all axes
     for place, name in enumerate(("dim0", "dim1")):
         value = given.get(name)
-        if isinstance(value, bool) or not hasattr(value, "__index__"):
+        stands_for_axis = hasattr(value, "__index__") and not isinstance(value, bool)
+        if is_array(value):
+            stands_for_axis = not value.ndim and kind_of(value) in "ui"
+        if not stands_for_axis:
             raise TypeError(
                 f"transpose(): argument {name!r} (position {place + 2}) must be int, not {type(value).__name__}"
             )
