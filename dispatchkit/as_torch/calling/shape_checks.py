@@ -72,7 +72,7 @@ def two_axes(given: Given) -> None:
     if "dim1" not in given:
         return  # as NumPy's method is called, by all axes
     for place, name in enumerate(("dim0", "dim1")):
-        value = given.get(name)
+        value: Any = given.get(name)
         stands_for_axis = hasattr(value, "__index__") and not isinstance(value, bool)
         if is_array(value):
             stands_for_axis = not value.ndim and kind_of(value) in "ui"

@@ -192,7 +192,7 @@ def scaled_dot_product_attention(
 def attention_numpy_flow(
     query, key, value, /, attn_mask=None, dropout_p=0.0, is_causal=False, *, scale=None, generator=None
 ):
-    if dropout_p or not key.shape[-2] or not computes_alone("numpy"):
+    if dropout_p or 0 in shape_of(key)[-2:-1] or not computes_alone("numpy"):
         return NotImplemented
     return attention_flow(query, key, value, attn_mask, is_causal, scale, MOST)
 

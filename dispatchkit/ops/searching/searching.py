@@ -259,9 +259,7 @@ def sort_numpy_flow(x, /, *, axis=-1, descending=False, stable=True):
     return xp.take_along_axis(x, order, axis=axis), pull
 
 
-@sort.def_kernel("numpy", flow=sort_numpy_flow)
-def sort_numpy(x, /, *, axis=-1, descending=False, stable=True):
-    return numpy_namespace.sort(x, axis=axis, descending=descending, stable=stable)
+sort.def_kernel("numpy", numpy_namespace.sort, flow=sort_numpy_flow)
 
 
 @sort.def_vjp
