@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 
 import dispatchkit as dk
 from dispatchkit import catalogue  # noqa: F401  # tests list every operation
+from dispatchkit.testing import Wrapper  # noqa: F401  # a test in which it is imported first would undo its registration
 
 # Read by SciPy when it is imported, which may be by any file.
 os.environ.setdefault("SCIPY_ARRAY_API", "1")
