@@ -15,7 +15,7 @@ import numpy as np
 
 from dispatchkit import nn
 from dispatchkit.as_torch.calling.promotion import in_common_dtype
-from dispatchkit.as_torch.shared import apart, gradient_alone, in_floats, norm_of_vectors, written_functions
+from dispatchkit.as_torch.shared import copy_if_recorded, gradient_alone, in_floats, norm_of_vectors, written_functions
 from dispatchkit.as_torch.table import ALONE, TRANSLATIONS, is_array
 from dispatchkit.backends.arrays import dtype_name, same_dtype
 from dispatchkit.backends.numpy import HALF, SINGLE
@@ -177,7 +177,9 @@ def linear_cross_entropy(
     bias = None
     if linear_bias is not None:
         bias = xp.reshape(linear_bias, (-1,))
-    scores = functional.linear(apart(input), xp.reshape(apart(linear_weight), (-1, input.shape[-1])), bias)
+    scores = functional.linear(
+        copy_if_recorded(input), xp.reshape(copy_if_recorded(linear_weight), (-1, input.shape[-1])), bias
+    )
     scores = xp.reshape(scores, (*input.shape[:-1], *linear_weight.shape[:-1]))
     if ignore_index is None:
         ignore_index = -100
@@ -252,7 +254,7 @@ def instance_norm(
     if not input.numel():
         return xp.clone(input)
     _track(input, tuple(range(2, input.ndim)), running_mean, running_var, momentum)
-    return functional.group_norm(input, input.shape[1], apart(weight), bias, eps)
+    return functional.group_norm(input, input.shape[1], copy_if_recorded(weight), bias, eps)
 
 
 def _track(input, axes, running_mean, running_var, momentum):

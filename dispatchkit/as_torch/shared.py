@@ -199,7 +199,7 @@ def sign(xp: Any, x: Any, /) -> Any:
 sign.def_partial(0.0)
 
 
-def apart(x: Any) -> Any:
+def copy_if_recorded(x: Any) -> Any:
     """Return a copy of a tensor that gradients flow to, which rules read in its place; anything else as it is.
 
     A program may then change the tensor in place, as it may where PyTorch saves what it has computed of it.

@@ -14,7 +14,7 @@ import numpy as np
 
 from dispatchkit import special
 from dispatchkit.as_torch.calling.promotion import common_dtype
-from dispatchkit.as_torch.shared import apart
+from dispatchkit.as_torch.shared import copy_if_recorded
 from dispatchkit.as_torch.table import ALONE, Function
 from dispatchkit.backends.numpy import numpy_namespace
 from dispatchkit.declare.decorators import operation
@@ -243,7 +243,7 @@ def _polynomial(first: Function, following: Function, shifted: bool, /, input: A
 
 
 def ndtr(input: Any) -> Any:
-    return special.ndtr(apart(input))
+    return special.ndtr(copy_if_recorded(input))
 
 
 ALONE["special.ndtr"] = ndtr

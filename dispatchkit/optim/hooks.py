@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+from collections import OrderedDict
 from collections.abc import Callable, Mapping
 from typing import Any, TypeVar, cast
 
@@ -12,9 +13,9 @@ __all__ = ["register_optimizer_step_post_hook", "register_optimizer_step_pre_hoo
 
 Step = TypeVar("Step", bound=Callable[..., Any])
 Hook = Callable[[Any, tuple[Any, ...], dict[str, Any]], Any]
-Hooks = dict[int, Callable[..., Any]]
+Hooks = OrderedDict[int, Callable[..., Any]]
 # Called before and after the steps of all optimisers.
-EVERY_STEP: tuple[Hooks, Hooks] = ({}, {})
+EVERY_STEP: tuple[Hooks, Hooks] = (OrderedDict(), OrderedDict())
 
 
 def register_optimizer_step_pre_hook(hook: Hook) -> RemovableHandle:
@@ -53,14 +54,6 @@ def with_step_hooks(step: Step) -> Step:
     return cast("Step", step_with_hooks)
 
 
-def _put_first(hooks: Hooks, handle: RemovableHandle) -> None:
-    """Have a hook called before the others."""
-    others = {key: hook for key, hook in hooks.items() if key != handle.id}
-    first = hooks[handle.id]
-    hooks.clear()
-    hooks.update({handle.id: first, **others})
-
-
 class WithHooks:
     """What optimisers have of hooks."""
 
@@ -68,10 +61,10 @@ class WithHooks:
     _stepped = False  # whether a step was made, which schedules ask
 
     def _reset_hooks(self) -> None:
-        self._step_pre_hooks: Hooks = {}
-        self._step_post_hooks: Hooks = {}
+        self._step_pre_hooks: Hooks = OrderedDict()
+        self._step_post_hooks: Hooks = OrderedDict()
         # By when they are called: before and after a state is saved, and before and after one is loaded.
-        self._state_hooks: dict[str, Hooks] = {"pre": {}, "post": {}, "load pre": {}, "load post": {}}
+        self._state_hooks: dict[str, Hooks] = {when: OrderedDict() for when in ("pre", "post", "load pre", "load post")}
 
     def _patch_step_function(self) -> None:
         """Do nothing, as `step` of every class calls the hooks; PyTorch's wraps it."""
@@ -109,7 +102,7 @@ class WithHooks:
         hooks = self._state_hooks[when]
         handle = RemovableHandle(hooks, hook)
         if prepend:
-            _put_first(hooks, handle)
+            hooks.move_to_end(handle.id, last=False)
         return handle
 
     def register_state_dict_pre_hook(self, hook: Callable[[Any], None], prepend: bool = False) -> RemovableHandle:
