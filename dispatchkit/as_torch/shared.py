@@ -233,6 +233,18 @@ def forward_of(layer: Any) -> dict[str, Any]:
     return {}
 
 
+def element_strides(array: Any) -> tuple[int, ...]:
+    """Return how far neighbours along each axis of a NumPy array are apart in memory, in elements.
+
+    Where there are no elements, NumPy may say 0 of an axis: then it is as if each axis had one, as in PyTorch.
+    """
+    strides = tuple(step // array.itemsize for step in array.strides)
+    if array.size:
+        return strides
+    lengths = [max(length, 1) for length in array.shape]
+    return tuple(step or math.prod(lengths[axis + 1 :]) for axis, step in enumerate(strides))
+
+
 def in_memory(x: Any) -> bool:
     """Return whether an argument is a tensor with NumPy's memory, and none inside of a transformation."""
     return isinstance(x, Storage) and not x.is_tracer and type(x.array) is np.ndarray

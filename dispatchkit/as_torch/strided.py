@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from dispatchkit.as_torch.shared import in_memory, of_parts
+from dispatchkit.as_torch.shared import element_strides, in_memory, of_parts
 from dispatchkit.as_torch.table import ALONE, TRANSLATIONS
 from dispatchkit.backends.arrays import numpy_dtype
 from dispatchkit.declare.decorators import operation
@@ -120,7 +120,7 @@ def _checked(input: Any, size: Any, stride: Any, offset: Any) -> tuple[Any, Any,
     if in_memory(input):
         width = input.array.dtype.itemsize
         memory, first = memory_of(input.array)
-        own, count, first = tuple(step // width for step in input.array.strides), memory.size // width, first // width
+        own, count, first = element_strides(input.array), memory.size // width, first // width
     else:
         own = tuple(math.prod(input.shape[axis + 1 :]) for axis in range(input.ndim))
         count, first = math.prod(input.shape), 0

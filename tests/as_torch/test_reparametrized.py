@@ -81,6 +81,16 @@ def test_the_size_of_a_tensor_is_the_lengths_of_another_and_a_tuple_its_elements
         assert (make((2, 3)).tolist(), make([2, 3]).shape, make().shape) == ([2.0, 3.0], (2,), (0,))
 
 
+def test_strides_without_elements_are_those_of_an_element_for_each_axis() -> None:
+    x = spelled.zeros(2, 0, 3)
+    assert (x.stride(), spelled.zeros(0, 5, 64).stride(), spelled.zeros(0).stride()) == ((3, 3, 1), (320, 64, 1), (1,))
+    assert x.view(spelled.uint8).shape == (2, 0, 3 * x.element_size())
+    part = spelled.ones(2, 3, 4, 5)[:, :, :, 1][:, 1:1, ::2]
+    assert part.stride() == (60, 20, 10)
+    with pytest.raises(RuntimeError, match=r"self.stride\(-1\) must be 1 to view .* but got 10"):
+        part.view(spelled.uint8)
+
+
 def test_tensors_say_where_their_elements_are() -> None:
     x = spelled.zeros(2, 3, dtype=spelled.float32)
     assert (x.ndimension(), x.nelement(), x.element_size(), x.get_device()) == (2, 6, 4, -1)

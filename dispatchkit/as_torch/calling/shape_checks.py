@@ -16,6 +16,7 @@ from dispatchkit.as_torch.calling.checks import (
     look_each_time_of,
     look_of,
 )
+from dispatchkit.as_torch.shared import element_strides
 from dispatchkit.as_torch.table import is_array
 from dispatchkit.backends.arrays import dtype_name as numpy_name
 
@@ -279,7 +280,7 @@ def pairs(given: Given) -> None:
         raise RuntimeError("Tensor must have a last dimension of size 2")
     if x.is_tracer or type(x.array) is not np.ndarray:
         return
-    *steps, last = (step // x.array.itemsize for step in x.array.strides)
+    *steps, last = element_strides(x.array)
     if last != 1 and x.size:
         raise RuntimeError("Tensor must have a last dimension with stride 1")
     if any(step % 2 for step in steps) and x.size:
@@ -297,9 +298,7 @@ def memory_in_other_dtype(given: Given) -> None:
         return
     if not x.ndim:
         raise RuntimeError(f"self.dim() cannot be 0 to view {dtype_name(x)} as {asked} (different element sizes)")
-    *steps, last = (step // own for step in x.array.strides)
-    if not x.size:  # PyTorch counts steps as if each axis had an element
-        steps, last = [int(step) for step in np.cumprod(np.maximum(x.shape[:0:-1], 1))[::-1]], 1
+    *steps, last = element_strides(x.array)
     if last != 1:
         raise RuntimeError(f"self.stride(-1) must be 1 to view {dtype_name(x)} as {asked}, but got {last}")
     ratio = size // own

@@ -15,7 +15,7 @@ import numpy as np
 from dispatchkit import random
 from dispatchkit.as_torch.attributes.shapes import along_axis, lengths_in
 from dispatchkit.as_torch.methods.storages import storage, untyped_storage
-from dispatchkit.as_torch.shared import in_dtype_of, of_parts
+from dispatchkit.as_torch.shared import element_strides, in_dtype_of, of_parts
 from dispatchkit.as_torch.spelling import Tensor, adopt
 from dispatchkit.as_torch.strided import memory_of
 from dispatchkit.as_torch.table import is_array
@@ -127,8 +127,7 @@ def element_size(self: Any) -> int:
 
 def stride(self: Any, dim: int | None = None) -> Any:
     """Return the distances in memory, in elements, between neighbours along the axes, or along one."""
-    steps = tuple(step // self.dtype.itemsize for step in self.detach().numpy().strides)
-    return along_axis("stride", steps, dim)
+    return along_axis("stride", element_strides(self.detach().numpy()), dim)
 
 
 def storage_offset(self: Any) -> int:
