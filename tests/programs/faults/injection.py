@@ -13,6 +13,7 @@ import sys
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from functools import cache
+from itertools import pairwise
 from pathlib import Path
 from types import CodeType, FrameType
 from typing import Any
@@ -96,13 +97,20 @@ def quiet_lines(file: str) -> frozenset[int]:
 
 @cache
 def ends_of_blocks(code: CodeType) -> frozenset[int]:
-    """Return where the end of a `with` block, or a handler of errors, begins in the instructions of some code."""
+    """Return where the end of a `with` block, or a handler of errors, begins in the instructions of some code.
+
+    From Python 3.12 on, a comprehension is part of the code around it. Where it asks for the next element, an error of
+    a trace function, unlike one of a signal, passes over the `with` blocks around it: these places are among them.
+    """
     ends: set[int] = set()
     instructions = [each for each in dis.get_instructions(code) if each.opname != "CACHE"]
+    steps = pairwise(instructions)
+    inlined = {loop.offset for made, loop in steps if (made.opname, loop.opname) == ("SWAP", "FOR_ITER")}
     for place, first in enumerate(instructions):
         rest = [each for each in instructions[place : place + 6] if each.opname not in SKIPPED][:3]
         leaves = len(rest) == 3 and all(each.opname in CONSTANTS and each.argval is None for each in rest)
-        if leaves or first.opname in ("PUSH_EXC_INFO", "WITH_EXCEPT_START"):
+        again = first.offset in inlined or (first.opname == "JUMP_BACKWARD" and first.argval in inlined)
+        if leaves or again or first.opname in ("PUSH_EXC_INFO", "WITH_EXCEPT_START"):
             ends.add(first.offset)
     return frozenset(ends)
 
