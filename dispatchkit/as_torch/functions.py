@@ -550,7 +550,7 @@ def cartesian_prod(*tensors):
 def sum_to_size(input, size):
     if isinstance(size, int):
         size = (size,)
-    if input.dtype == np.uint8 and tuple(size) != input.shape:
+    if input.dtype == np.uint8 and (not size or tuple(size) != input.shape):
         input = xp.astype(input, xp.int64)
     if not size:
         return xp.sum(input)
@@ -613,7 +613,10 @@ def histogram(input, bins=100, *, range=None, weight=None, density=False):
         _, ends = np.histogram(x.detach(), 1, range)
         edges = between(float(ends[0]), float(ends[1]), bins + 1)
         bins = xp.asarray(edges, dtype=input.dtype).to(like=x)
-    counts, edges = np.histogram(x, bins, None, density, weight)
+    if weight is None:
+        counts, edges = np.histogram(x, bins, None, density)
+    else:  # added up bin by bin: differences of running sums are NaN behind a weight that is
+        counts, (edges,) = np.histogramdd([x], [bins], None, density, weight)
     return tuple(xp.asarray(x, dtype=input.dtype) for x in (counts, edges))
 
 

@@ -57,9 +57,15 @@ def pow(input, exponent):
     return xp.where(exponent < 0, xp.where(xp.multiply(input, input) == 1, signs, 0), powers)
 
 
+def _as_operand(value, other):
+    """Return a plain number beside a tensor as a tensor, in the dtype that both have in common."""
+    if isinstance(other, Storage) and type(value) in (int, float):
+        return xp.asarray(value, dtype=common_dtype((value, other)))
+    return value
+
+
 def floor_divide(input, other):
-    if isinstance(input, Storage) and type(other) in (int, float):
-        other = xp.asarray(other, dtype=common_dtype((input, other)))
+    input, other = _as_operand(input, other), _as_operand(other, input)
     if not (is_array(input) and is_array(other) and xp.isdtype(xp.result_type(input, other), "real floating")):
         return xp.floor_divide(input, other)
     x, y = input.detach(), other.detach()
@@ -209,8 +215,7 @@ def cov(input, *, correction=1, fweights=None, aweights=None):
     if aweights is not None and not xp.isdtype(input.dtype, ("real floating", "complex floating")):
         x = xp.astype(input, aweights.dtype)
     x = in_floats(x)
-    if not x.shape[-1:] or x.shape == (1,):
-        fweights, aweights = (w if w is None else xp.reshape(w, (-1,)) for w in (fweights, aweights))
+    fweights, aweights = (w if w is None else xp.reshape(w, (-1,)) for w in (fweights, aweights))
     return xp.cov(x, correction=correction, fweights=fweights, aweights=aweights)
 
 

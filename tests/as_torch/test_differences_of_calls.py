@@ -88,6 +88,21 @@ VALUES: list[tuple[Callable[[], Any], Any]] = [
     (lambda: F.pad(torch.tensor([[1.0, 2.0, 3.0]]), (2, -1), "circular"), [[1.0, 2.0, 1.0, 2.0]]),
     (lambda: torch.lu_unpack(torch.eye(2), T([[2, 2]], dtype=torch.int32))[0], [[0.0, 1.0], [1.0, 0.0]]),
     (lambda: torch.ones(3).index_put([T(0)], T(5.0)), [5.0, 1.0, 1.0]),
+    # The sign of a zero is kept, and a number that is divided is an operand as an array is.
+    (lambda: torch.copysign(torch.ones(2), torch.fill(ROW[:2], -0.0)), [-1.0, -1.0]),
+    (lambda: torch.copysign(torch.ones(2), ROW[:2].clone().fill_(T(-0.0))), [-1.0, -1.0]),
+    (lambda: torch.div(1.5, T([-INF, INF]), rounding_mode="floor"), [-1.0, 0.0]),
+    (lambda: torch.floor_divide(INF, T([2.0, -2.0])), [NAN, NAN]),
+    # Weights that are NaN count where they are, and one weight goes with one observation.
+    (lambda: torch.histogram(T([0.5, 1.5, 1.75]), T([0.0, 1.0, 2.0]), weight=T([NAN, 2.0, 1.0])).hist, [NAN, 3.0]),
+    (lambda: torch.histogram(T(-7.0), T([0.0, 1.0]), weight=T(NAN)).hist, [0.0]),
+    (lambda: torch.cov(T([[1.0], [2.0]]), correction=0, aweights=T(2.0)), np.zeros((2, 2))),
+    # Weights of classes in images are as many numbers as there are classes, in any shape.
+    (lambda: F.nll_loss(torch.ones(1, 3, 2), T([[0, 2]]), T([[2.0], [3.0], [4.0]]), reduction="none"), [[-2.0, -4.0]]),
+    # An order that the dtype does not hold is infinite or 0.
+    (lambda: torch.cdist(torch.zeros(1, 3).float(), SINGLE[None], 1e39), [[4.0]]),
+    (lambda: torch.pdist(torch.stack([SINGLE, SINGLE * 2]), 1e300), [4.0]),
+    (lambda: torch.pdist(torch.stack([SINGLE, SINGLE * 2]), 1e-300), [3.0]),
 ]
 
 
@@ -112,6 +127,8 @@ DTYPES: list[tuple[Callable[[], Any], str]] = [
     (lambda: torch.cdist(torch.ones(2, 3, dtype=torch.float32), NONE.double()), "float32"),
     (lambda: torch.addmm(WHOLE, WHOLE, WHOLE, alpha=0), "int64"),
     (lambda: torch.randint(3, size=(2,), dtype=torch.int32), "int32"),
+    (lambda: BYTES[0].sum_to_size(()), "int64"),
+    (lambda: BYTES.sum_to_size(3), "uint8"),
 ]
 
 
@@ -249,6 +266,21 @@ REFUSED: list[tuple[Callable[[], Any], type[Exception], str]] = [
         lambda: torch.lu_unpack(torch.eye(2), T([[2, 2], [1, 2]], dtype=torch.int32)),
         RuntimeError,
         r"LU_pivots must have the batch of LU_data, found shapes \[2, 2\] and \[2, 2\]",
+    ),
+    (lambda: torch.cov(T([5]), fweights=T(0)), RuntimeError, "weights sum to zero, can't be normalized"),
+    (
+        lambda: torch.cov(ROW, aweights=T([1.0, 2.0])),
+        RuntimeError,
+        "expected aweights to have the same numel as there are observations in the input but got 2 != 3",
+    ),
+    (lambda: F.avg_pool1d(NONE, 1), RuntimeError, r"Expected 2D or 3D \(batch mode\) tensor .* shape \[0, 3\]"),
+    (lambda: F.max_pool2d(torch.ones(2, 0, 3, 3), 1), RuntimeError, r"but got shape \[2, 0, 3, 3\], whose samples"),
+    (lambda: F.hardtanh(WHOLE, max_val=-1.5), ValueError, "min_val cannot be greater than max_val"),
+    (lambda: torch.masked.cumsum(1, -1, mask=T(True)), TypeError, "argument 'input' .* must be Tensor, not int"),
+    (
+        lambda: torch.ormqr(torch.ones(2, 3, 3), torch.ones(1, 3), torch.ones(2, 3, 3)),
+        RuntimeError,
+        r"Expected batch dimensions of tau to be equal to input.shape\[:-2\], \[2\], but got \[1\]",
     ),
 ]
 

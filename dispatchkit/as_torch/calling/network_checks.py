@@ -137,12 +137,6 @@ def least_length(given: Given) -> None:
         raise RuntimeError(f"eps must be non-negative, got: {given['eps']}")
 
 
-@look_each_time_of(f"{F}pdist")
-def order_of_distances(given: Given) -> None:
-    if not given.get("p", 2.0) >= 0:
-        raise RuntimeError(f"pdist only supports non-negative p values, found {given['p']}")
-
-
 @look_of("cdist")
 def mode_of_distances(given: Given) -> None:
     word = given.get("compute_mode", "use_mm_for_euclid_dist_if_necessary")
@@ -185,7 +179,7 @@ def dtypes_of_norms(given: Given) -> None:
             )
 
 
-@look_each_time_of(f"{F}hardtanh")
+@look_of(f"{F}hardtanh")
 def order_of_limits(given: Given) -> None:
     low, high = given.get("min_val", -1.0), given.get("max_val", 1.0)
     if all(isinstance(value, (bool, int, float)) for value in (low, high)) and low > high:
@@ -339,6 +333,14 @@ def dtype_of_classes(given: Given) -> None:
     target = given["target"]
     if is_array(target) and target.ndim > 1 and target.numel() and kind_of(target) in "ui" and target.dtype != np.int64:
         raise RuntimeError(f"expected scalar type Long but found {dtype_name(target)}")
+
+
+@look_each_time_of(*(f"{F}{name}" for name in ("nll_loss", "cross_entropy")))
+def weights_of_classes_in_images(given: Given) -> None:
+    x = given["input"]
+    weight: Any = given.get("weight")
+    if is_array(weight) and x.ndim > 2 and math.prod(weight.shape) == x.shape[1]:
+        given["weight"] = xp.reshape(weight, (-1,))
 
 
 @look_each_time_of(f"{F}cross_entropy")
