@@ -403,3 +403,48 @@ def test_axes_that_are_exchanged_are_whole_numbers_or_tensors_of_one(name: str) 
     for axis in (torch.tensor([1, 0]), torch.tensor([1]), torch.tensor(1.5), 1.0, True):
         with pytest.raises(TypeError, match=r"argument '\w+' \(position 2\) must be int, not (Tensor|float|bool)"):
             getattr(x.clone(), name)(axis, 2)
+
+
+@pytest.mark.parametrize("weights", [torch.float32, torch.float16])
+@pytest.mark.parametrize(
+    "kind",
+    [
+        lambda: torch.nn.LayerNorm(3),
+        lambda: torch.nn.GroupNorm(2, 2),
+        lambda: torch.nn.RMSNorm(3),
+        lambda: torch.nn.BatchNorm1d(2),
+        lambda: torch.nn.InstanceNorm1d(2, affine=True, track_running_stats=True),
+    ],
+)
+def test_norms_of_half_precision_are_computed_in_single_precision(kind: Callable[[], Any], weights: Any) -> None:
+    x = torch.arange(12.0).reshape(2, 2, 3) * 50  # whose squares are beyond half precision
+    layer, single = kind().to(weights), kind().float()
+    for training in (True, False):
+        y = layer.train(training)(x.half())
+        assert y.dtype == torch.float16
+        assert torch.allclose(y.double(), single.train(training)(x.float()).double(), rtol=2e-3)
+    assert all(p.dtype == weights for p in (*layer.parameters(), *layer.buffers()) if p.is_floating_point())
+
+
+def test_functions_of_norms_take_weights_of_single_precision_beside_half() -> None:
+    x, (weight, bias) = torch.ones(2, 2, 3).half().requires_grad_(), SINGLE[:2].unbind()
+    weight, bias = weight.expand(2), bias.expand(2)
+    for y in (
+        F.batch_norm(x, None, None, weight, bias, training=True),
+        F.group_norm(x, 2, weight, bias),
+        F.instance_norm(x, None, None, weight, bias),
+        F.layer_norm(x, (3,), SINGLE, SINGLE),
+        F.rms_norm(x, (3,), SINGLE),
+    ):
+        assert y.dtype == torch.float16
+        (gradient,) = torch.autograd.grad(y.sum(), x)
+        assert gradient.dtype == torch.float16
+    with pytest.raises(RuntimeError, match=r"mixed dtype \(CPU\): expect parameter bias"):
+        F.group_norm(x, 2, weight.half(), bias)
+
+
+def test_running_statistics_may_be_of_other_dtypes_than_samples() -> None:
+    x, mean, var = torch.ones(2, 2, 3).float(), torch.zeros(2), torch.ones(2)
+    assert F.instance_norm(x, mean, var, use_input_stats=False).dtype == torch.float32
+    F.instance_norm(x, mean, var)
+    assert (mean.tolist(), var.dtype) == (pytest.approx([0.1, 0.1]), torch.float64)

@@ -10,6 +10,7 @@ import numpy as np
 
 from dispatchkit.as_torch.calling.checks import Given, check_of, dtype_name, kind_of, look_each_time_of, look_of
 from dispatchkit.as_torch.calling.promotion import CATEGORIES
+from dispatchkit.as_torch.calling.refused import are_mixed
 from dispatchkit.as_torch.shared import in_dtype_of
 from dispatchkit.as_torch.table import is_array
 from dispatchkit.backends.arrays import dtype_name as numpy_name
@@ -169,10 +170,12 @@ def one_dtype(given: Given) -> None:
 
 @look_of(*(f"{F}{name}_norm" for name in ("layer", "group", "batch")))
 def dtypes_of_norms(given: Given) -> None:
-    x = given["input"]
-    for name in ("weight", "bias", "running_mean", "running_var"):
-        value: Any = given.get(name)
-        if is_array(value) and value.dtype != x.dtype:
+    x, names = given["input"], ("weight", "bias", "running_mean", "running_var")
+    values: dict[str, Any] = {name: given[name] for name in names if is_array(given.get(name))}
+    if are_mixed({name: numpy_name(value.dtype) for name, value in {"input": x, **values}.items()}):
+        return
+    for name, value in values.items():
+        if value.dtype != x.dtype:
             raise RuntimeError(
                 f"mixed dtype (CPU): expect parameter {name} to have scalar type of {dtype_name(x)}, found "
                 f"{dtype_name(value)}"
@@ -623,7 +626,8 @@ def least_axes_of_norms(given: Given) -> None:
             f"input of size {[*x.shape]}"
         )
     weight: Any = given.get("weight")
-    if is_array(weight) and kind_of(weight) == kind_of(x) in "fc":
+    is_plain = is_array(weight) and kind_of(weight) == kind_of(x) in "fc"
+    if is_plain and not are_mixed({"input": numpy_name(x.dtype), "weight": numpy_name(weight.dtype)}):
         given["weight"] = xp.astype(weight, x.dtype, copy=False)
     if is_array(weight) and tuple(weight.shape) != shape:
         raise RuntimeError(
