@@ -14,7 +14,7 @@ from functools import partial
 import numpy as np
 
 from dispatchkit import nn
-from dispatchkit.as_torch.calling.promotion import in_common_dtype
+from dispatchkit.as_torch.calling.promotion import common_dtype, in_common_dtype
 from dispatchkit.as_torch.shared import copy_if_recorded, gradient_alone, in_floats, norm_of_vectors, written_functions
 from dispatchkit.as_torch.table import ALONE, TRANSLATIONS, is_array
 from dispatchkit.backends.arrays import dtype_name, same_dtype
@@ -103,8 +103,7 @@ def multilabel_margin_loss(input, target):
 def multilabel_soft_margin_loss(input, target, weight=None):
     if not input.ndim:
         raise np.exceptions.AxisError("Dimension specified as -1 but tensor has no dimensions")
-    if not xp.isdtype(target.dtype, ("real floating", "complex floating")):
-        target = xp.astype(target, in_floats(input).dtype)
+    target = xp.astype(target, common_dtype((in_floats(input), target)), copy=False)
     scores, target = xp.broadcast_arrays(input, target)
     if xp.isdtype(target.dtype, "complex floating"):
         loss = (target - 1) * functional.logsigmoid(-scores) - target * functional.logsigmoid(scores)

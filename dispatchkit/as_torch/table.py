@@ -90,7 +90,9 @@ SYNONYMS_OF = {
 # Given as several numbers, too, as in `x.view(2, 3)`.
 SPREAD = frozenset({"size", "shape", "dims"})
 # Methods that take the numbers of a list one by one.
-SPREAD_METHODS = frozenset({"expand", "flip", "permute", "repeat", "reshape", "sum_to_size", "tile", "view"})
+SPREAD_METHODS = frozenset(
+    {"broadcast_to", "expand", "flip", "permute", "repeat", "reshape", "sum_to_size", "tile", "view"}
+)
 # What tensors of dispatchkit do not tell apart, or decide themselves.
 IGNORED = frozenset({"inplace", "layout", "memory_format", "non_blocking", "pin_memory", "sparse_grad"})
 # Taken where they say nothing, as None, by functions of PyTorch that have them.

@@ -129,6 +129,8 @@ DTYPES: list[tuple[Callable[[], Any], str]] = [
     (lambda: torch.randint(3, size=(2,), dtype=torch.int32), "int32"),
     (lambda: BYTES[0].sum_to_size(()), "int64"),
     (lambda: BYTES.sum_to_size(3), "uint8"),
+    (lambda: F.kl_div(SINGLE, T(0.5), reduction="none"), "float32"),
+    (lambda: F.multilabel_soft_margin_loss(SINGLE, T(1.0)), "float32"),
 ]
 
 
@@ -275,6 +277,11 @@ REFUSED: list[tuple[Callable[[], Any], type[Exception], str]] = [
     ),
     (lambda: F.avg_pool1d(NONE, 1), RuntimeError, r"Expected 2D or 3D \(batch mode\) tensor .* shape \[0, 3\]"),
     (lambda: F.max_pool2d(torch.ones(2, 0, 3, 3), 1), RuntimeError, r"but got shape \[2, 0, 3, 3\], whose samples"),
+    (
+        lambda: F.batch_norm(WHOLE[0], NONE[:, 0], NONE[:, 0], training=True),
+        IndexError,
+        r"shape \[2\], expected \(N, C",
+    ),
     (lambda: F.hardtanh(WHOLE, max_val=-1.5), ValueError, "min_val cannot be greater than max_val"),
     (lambda: torch.masked.cumsum(1, -1, mask=T(True)), TypeError, "argument 'input' .* must be Tensor, not int"),
     (
@@ -441,6 +448,11 @@ def test_functions_of_norms_take_weights_of_single_precision_beside_half() -> No
         assert gradient.dtype == torch.float16
     with pytest.raises(RuntimeError, match=r"mixed dtype \(CPU\): expect parameter bias"):
         F.group_norm(x, 2, weight.half(), bias)
+
+
+def test_the_method_takes_a_shape_number_by_number() -> None:
+    assert ROW.broadcast_to(2, 3).shape == ROW.broadcast_to((2, 3)).shape == (2, 3)
+    assert T([True]).broadcast_to(T(1)).shape == (1,)
 
 
 def test_running_statistics_may_be_of_other_dtypes_than_samples() -> None:

@@ -168,6 +168,13 @@ def one_dtype(given: Given) -> None:
         raise RuntimeError(f"expected tensors of one dtype, but got {dtype_name(x)} and {dtype_name(other)}")
 
 
+@look_of(f"{F}batch_norm")
+def axes_of_batches(given: Given) -> None:
+    shape = [*given["input"].shape]
+    if len(shape) < 2:
+        raise np.exceptions.AxisError(f"batch_norm: input has shape {shape}, expected (N, C, ...)")
+
+
 @look_of(*(f"{F}{name}_norm" for name in ("layer", "group", "batch")))
 def dtypes_of_norms(given: Given) -> None:
     x, names = given["input"], ("weight", "bias", "running_mean", "running_var")
@@ -390,12 +397,6 @@ def sign_of_variance(given: Given) -> None:
     numbers = var.detach().array if is_array(var) else var
     if np.any(np.asarray(numbers) < 0):
         raise ValueError("var has negative entry/entries")
-
-
-@look_of(f"{F}batch_norm")
-def axes_of_batches(given: Given) -> None:
-    if given["input"].ndim < 2:
-        raise ValueError(f"batch_norm: input has shape {[*given['input'].shape]}, expected (N, C, ...)")
 
 
 @look_each_time_of(f"{F}interpolate", f"{F}upsample", f"{F}upsample_nearest", f"{F}upsample_bilinear")
