@@ -17,7 +17,6 @@ from typing import Any
 import numpy as np
 
 from dispatchkit import nn
-from dispatchkit.as_torch.calling.checks import is_zero_somewhere
 from dispatchkit.as_torch.calling.promotion import NUMBERS, common_dtype, promote_types
 from dispatchkit.as_torch.shared import (
     between,
@@ -94,31 +93,6 @@ def _of_layer(layer: type[nn.Module]) -> Function:
 TRANSLATIONS.update({path: _of_numpy(path, names.split()) for names, paths in OF_NUMPY.items() for path in paths})
 TRANSLATIONS["row_stack"] = TRANSLATIONS["vstack"]
 TRANSLATIONS.update({f"nn.functional.{name}": _of_layer(layer) for name, layer in OF_LAYERS.items()})
-
-
-def div(input, other, *, rounding_mode=None):
-    if rounding_mode is None:
-        y = xp.divide(input, other)
-        if xp.isdtype(xp.result_type(input, other), ("integral", "bool")):
-            return xp.astype(y, xp.get_default_dtype(), copy=False)
-        return y
-    is_whole = xp.isdtype(xp.result_type(input, other), ("integral", "bool"))
-    if is_whole and is_zero_somewhere(other) and not (is_array(input) and not input.size):
-        raise RuntimeError("ZeroDivisionError")
-    if rounding_mode == "floor":
-        return ALONE["floor_divide"](input, other)
-    if rounding_mode != "trunc":
-        raise RuntimeError(
-            f"div expected rounding_mode to be one of None, 'trunc', or 'floor' but found {rounding_mode!r}"
-        )
-    y = xp.trunc(xp.divide(input, other))
-    dtype = xp.result_type(input, other)
-    if xp.isdtype(dtype, "integral"):
-        return xp.astype(y, dtype)
-    return y
-
-
-divide = true_divide = div
 
 
 def _extreme(name, of_two, where, /, input, dim=None, keepdim=None, *, other=None):

@@ -161,7 +161,11 @@ def reflected(classes: Classes, plain: Call, function: Call, kinds: str, *, divi
             dtype = of_number(self, other)
             if divides and dtype.kind in "bui":
                 dtype = xp.get_default_dtype()
-            return function(xp.asarray(in_dtype_of(np.empty((), dtype), other), dtype=dtype, like=self), self)
+            if dtype.kind != "f":
+                other = in_dtype_of(np.empty((), dtype), other)
+            with np.errstate(over="ignore"):  # numbers beyond the dtype are infinite
+                number = xp.asarray(other, dtype=dtype, like=self)
+            return function(number, self)
         if isinstance(other, np.generic):
             return operator(self, other.item())
         return plain(self, other)

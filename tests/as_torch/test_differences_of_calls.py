@@ -99,6 +99,9 @@ VALUES: list[tuple[Callable[[], Any], Any]] = [
     (lambda: torch.cov(T([[1.0], [2.0]]), correction=0, aweights=T(2.0)), np.zeros((2, 2))),
     # Weights of classes in images are as many numbers as there are classes, in any shape.
     (lambda: F.nll_loss(torch.ones(1, 3, 2), T([[0, 2]]), T([[2.0], [3.0], [4.0]]), reduction="none"), [[-2.0, -4.0]]),
+    # Neighbours that have no part in any element may be infinite.
+    (lambda: F.interpolate(T([[[INF, 1.0]]]), 2, mode="linear"), [[[INF, 1.0]]]),
+    (lambda: F.upsample_bilinear(T([[[[1.0, INF], [2.0, 3.0]]]]), scale_factor=1), [[[[1.0, INF], [2.0, 3.0]]]]),
     # An order that the dtype does not hold is infinite or 0.
     (lambda: torch.cdist(torch.zeros(1, 3).float(), SINGLE[None], 1e39), [[4.0]]),
     (lambda: torch.pdist(torch.stack([SINGLE, SINGLE * 2]), 1e300), [4.0]),
@@ -460,3 +463,17 @@ def test_running_statistics_may_be_of_other_dtypes_than_samples() -> None:
     assert F.instance_norm(x, mean, var, use_input_stats=False).dtype == torch.float32
     F.instance_norm(x, mean, var)
     assert (mean.tolist(), var.dtype) == (pytest.approx([0.1, 0.1]), torch.float64)
+
+
+@pytest.mark.parametrize("mode", ["floor", "trunc"])
+def test_rounded_quotients_have_gradients_of_0(mode: str) -> None:
+    x, y = T([1.5, -2.5]).requires_grad_(), T([0.5, 1e-200]).requires_grad_()
+    for operands in ((x, y), (x, 2.0), (2.0, y)):
+        quotient = torch.div(*operands, rounding_mode=mode)
+        leaves = [each for each in operands if isinstance(each, torch.Tensor)]
+        gradients = torch.autograd.grad(quotient.sum(), leaves)
+        assert [gradient.tolist() for gradient in gradients] == [[0.0, 0.0]] * len(leaves)
+
+
+def test_infinite_quotients_are_reflected_as_by_pytorch() -> None:
+    assert torch.isnan(1e300 // SINGLE).all()
