@@ -22,7 +22,6 @@ from dispatchkit.as_torch import (  # noqa: F401  # they enter functions
     integers,
     networks,
     places,
-    quotients,
     ranges,
     segments,
     signals,
