@@ -22,7 +22,8 @@ from dispatchkit.as_torch.shared import (
     written_functions,
 )
 from dispatchkit.as_torch.table import ALONE, TRANSLATIONS, is_array
-from dispatchkit.backends.arrays import numpy_dtype
+from dispatchkit.backends.arrays import numpy_dtype, same_dtype
+from dispatchkit.backends.numpy import HALF, SINGLE
 from dispatchkit.declare.namespace import tensor_namespace as xp
 from dispatchkit.graph.storage import Storage
 
@@ -406,6 +407,23 @@ def _between_ranks(x, ranks, interpolation):
         return lerp(low, high, share)
 
 
+def _running_in_single(operation, input, dim, dtype):
+    """Return running sums or products, of half precision in single precision, as what comes before leaves the range."""
+    if not same_dtype(input.dtype if dtype is None else dtype, HALF):
+        return operation(input, axis=dim, dtype=dtype)
+    with np.errstate(over="ignore"):
+        x = xp.astype(xp.astype(input, HALF, copy=False), SINGLE)
+        return xp.astype(operation(x, axis=dim), HALF)
+
+
+def cumsum(input, dim, *, dtype=None):
+    return _running_in_single(xp.cumulative_sum, input, dim, dtype)
+
+
+def cumprod(input, dim, *, dtype=None):
+    return _running_in_single(xp.cumulative_prod, input, dim, dtype)
+
+
 def logcumsumexp(input, dim):
     if not xp.isdtype(input.dtype, "complex floating"):
         return running(logaddexp, input, dim)
@@ -508,6 +526,8 @@ ALONE.update(
             "broadcast_to",
             "concat",
             "cov",
+            "cumprod",
+            "cumsum",
             "diff",
             "floor_divide",
             "gather",

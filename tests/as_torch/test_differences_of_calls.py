@@ -99,6 +99,13 @@ VALUES: list[tuple[Callable[[], Any], Any]] = [
     (lambda: torch.cov(T([[1.0], [2.0]]), correction=0, aweights=T(2.0)), np.zeros((2, 2))),
     # Weights of classes in images are as many numbers as there are classes, in any shape.
     (lambda: F.nll_loss(torch.ones(1, 3, 2), T([[0, 2]]), T([[2.0], [3.0], [4.0]]), reduction="none"), [[-2.0, -4.0]]),
+    # Running sums and products of half precision leave its range on the way, and weighted means are of the weights.
+    (lambda: torch.cumprod(T([300.0, 300.0, 0.5]).half(), 0), [300.0, INF, 45000.0]),
+    (lambda: torch.cumsum(T([60000.0, 60000.0, -60000.0]).half(), 0), [60000.0, INF, 60000.0]),
+    (lambda: torch.masked.cumprod(T([300.0, 300.0, 0.5]).half(), 0, mask=T([True, True, True])), [300.0, INF, 45000.0]),
+    (lambda: F.mse_loss(ROW, ROW * 3, weight=T([1.0, 1.0, 2.0])), 37.0),
+    (lambda: F.l1_loss(ROW, ROW * 3, None, None, "mean", T([1.0, 1.0, 2.0])), 5.5),
+    (lambda: F.huber_loss(ROW, ROW * 3, "none", 1.0, T([1.0, 1.0, 2.0])), [1.5, 3.5, 15.0]),
     # Neighbours that have no part in any element may be infinite.
     (lambda: F.interpolate(T([[[INF, 1.0]]]), 2, mode="linear"), [[[INF, 1.0]]]),
     (lambda: F.upsample_bilinear(T([[[[1.0, INF], [2.0, 3.0]]]]), scale_factor=1), [[[[1.0, INF], [2.0, 3.0]]]]),
@@ -134,6 +141,8 @@ DTYPES: list[tuple[Callable[[], Any], str]] = [
     (lambda: BYTES.sum_to_size(3), "uint8"),
     (lambda: F.kl_div(SINGLE, T(0.5), reduction="none"), "float32"),
     (lambda: F.multilabel_soft_margin_loss(SINGLE, T(1.0)), "float32"),
+    (lambda: F.binary_cross_entropy(SINGLE / 4, SINGLE / 4, weight=ROW), "float32"),
+    (lambda: torch.cumsum(ROW, 0, dtype=torch.float16), "float16"),
 ]
 
 
@@ -278,6 +287,7 @@ REFUSED: list[tuple[Callable[[], Any], type[Exception], str]] = [
         RuntimeError,
         "expected aweights to have the same numel as there are observations in the input but got 2 != 3",
     ),
+    (lambda: F.mse_loss(ROW, ROW, weight=T([1.0])), ValueError, "mse_loss: Weights and input must have the same size"),
     (lambda: F.avg_pool1d(NONE, 1), RuntimeError, r"Expected 2D or 3D \(batch mode\) tensor .* shape \[0, 3\]"),
     (lambda: F.max_pool2d(torch.ones(2, 0, 3, 3), 1), RuntimeError, r"but got shape \[2, 0, 3, 3\], whose samples"),
     (

@@ -373,6 +373,9 @@ def shape_of_target(given: Given) -> None:
 @look_each_time_of(f"{F}binary_cross_entropy")
 def range_of_targets(given: Given) -> None:
     target = given["target"]
+    weight: Any = given.get("weight")
+    if is_array(weight) and kind_of(weight) != "c" and kind_of(given["input"]) == "f":
+        given["weight"] = xp.astype(weight, given["input"].dtype, copy=False)  # which the result has
     if target.is_tracer or not hasattr(target, "array"):
         return
     shares = np.asarray(target.array)
