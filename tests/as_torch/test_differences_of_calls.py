@@ -487,3 +487,15 @@ def test_rounded_quotients_have_gradients_of_0(mode: str) -> None:
 
 def test_infinite_quotients_are_reflected_as_by_pytorch() -> None:
     assert torch.isnan(1e300 // SINGLE).all()
+
+
+@pytest.mark.parametrize("path", ["addmm", "index_fill", "lerp", "masked.sum", "masked_fill", "quantile", "scatter"])
+def test_arguments_that_are_missing_are_named(path: str) -> None:
+    function = torch
+    for name in path.split("."):
+        function = getattr(function, name)
+    with pytest.raises(TypeError, match=r"missing \d required positional arguments: \"\w+\"|combination of arguments"):
+        function()
+    if path == "masked_fill":
+        with pytest.raises(TypeError, match=r'masked_fill\(\) missing 2 required positional arguments: "mask"'):
+            ROW.masked_fill()
