@@ -299,7 +299,10 @@ def _where_possible(name: str, compute: Any, A: Any, info: Any, check_errors: bo
 
 def linalg_cholesky_ex(A, *, upper=False, check_errors=False):
     factor = partial(xp.linalg.cholesky, upper=upper)
-    info = _info(A, np.linalg.cholesky, _without_square_root)
+    read = A
+    if upper:  # the triangle that is read
+        read = xp.conj(xp.matrix_transpose(A))
+    info = _info(read, np.linalg.cholesky, _without_square_root)
     return _where_possible("linalg.cholesky", factor, A, info, check_errors)
 
 

@@ -59,6 +59,7 @@ from dispatchkit.wording import nearest
 Call = Callable[..., Any]
 HOME = "dispatchkit.as_torch"
 CLASSES = {name: getattr(xp, dtype) for dtype, name in table.CLASSES.items()}
+TYPES = {name: getattr(xp, dtype) for dtype, name in table.TYPES.items()}
 GRADIENT: Any = PlainTensor.grad
 
 
@@ -238,12 +239,12 @@ class Tensor(PlainTensor):
         dtype : a dtype, or such a name
         """
         if dtype is None:
-            return f"torch.{table.CLASSES[dtype_name(self.dtype)]}"
+            return f"torch.{table.TYPES[dtype_name(self.dtype)]}"
         if dtype is Tensor:
             dtype = xp.get_default_dtype()
         dtype = getattr(plain_dtype(dtype), "of_dtype", dtype)
         if isinstance(dtype, str):
-            dtype = CLASSES.get(dtype.removeprefix("torch."), dtype)
+            dtype = TYPES.get(dtype.removeprefix("torch."), dtype)
         return self.to(dtype)
 
     @override

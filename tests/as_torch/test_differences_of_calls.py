@@ -96,6 +96,8 @@ VALUES: list[tuple[Callable[[], Any], Any]] = [
     # Weights that are NaN count where they are, and one weight goes with one observation.
     (lambda: torch.histogram(T([0.5, 1.5, 1.75]), T([0.0, 1.0, 2.0]), weight=T([NAN, 2.0, 1.0])).hist, [NAN, 3.0]),
     (lambda: torch.histogram(T(-7.0), T([0.0, 1.0]), weight=T(NAN)).hist, [0.0]),
+    (lambda: torch.linalg.cholesky_ex(T([[1.0, 2.0], [0.5, 1.0]]), upper=True).info, 2),
+    (lambda: torch.linalg.cholesky_ex(T([[1.0, 0.5], [2.0, 1.0]]), upper=True).info, 0),
     (lambda: torch.cov(T([[1.0], [2.0]]), correction=0, aweights=T(2.0)), np.zeros((2, 2))),
     # Weights of classes in images are as many numbers as there are classes, in any shape.
     (lambda: F.nll_loss(torch.ones(1, 3, 2), T([[0, 2]]), T([[2.0], [3.0], [4.0]]), reduction="none"), [[-2.0, -4.0]]),
@@ -295,6 +297,12 @@ REFUSED: list[tuple[Callable[[], Any], type[Exception], str]] = [
         IndexError,
         r"shape \[2\], expected \(N, C",
     ),
+    (lambda: T([1]).bernoulli(T(0.5 + 0.25j)), RuntimeError, "value cannot be converted to type double"),
+    (
+        lambda: torch.linalg.solve(torch.eye(3).expand(2, 3, 3), torch.ones(2, 3), left=False),
+        RuntimeError,
+        r"Incompatible shapes of A and B for the equation XA = B \(3x3 and 3x1\)",
+    ),
     (lambda: F.hardtanh(WHOLE, max_val=-1.5), ValueError, "min_val cannot be greater than max_val"),
     (lambda: torch.masked.cumsum(1, -1, mask=T(True)), TypeError, "argument 'input' .* must be Tensor, not int"),
     (
@@ -461,6 +469,24 @@ def test_functions_of_norms_take_weights_of_single_precision_beside_half() -> No
         assert gradient.dtype == torch.float16
     with pytest.raises(RuntimeError, match=r"mixed dtype \(CPU\): expect parameter bias"):
         F.group_norm(x, 2, weight.half(), bias)
+
+
+def test_methods_take_axes_and_places_number_by_number() -> None:
+    x = torch.arange(12.0).reshape(1, 3, 1, 4)
+    assert x.squeeze(0, 2).shape == x.clone().squeeze_(0, 2).shape == x.squeeze((0, 2)).shape == (3, 4)
+    assert (x.squeeze(0).shape, x.squeeze().shape) == ((3, 1, 4), (3, 4))
+    assert x.count_nonzero(1, 3).tolist() == [[11]]
+    assert [part.shape[1] for part in x.hsplit(1, 2)] == [1, 1, 1]
+    assert [part.shape[0] for part in x[0].vsplit(1, 2)] == [1, 1, 1]
+    assert [part.shape[1] for part in x.hsplit(3)] == [1, 1, 1]
+
+
+def test_types_of_complex_numbers_have_names() -> None:
+    z = T([1j])
+    assert (z.type(), z.type("torch.ComplexFloatTensor").type()) == (
+        "torch.ComplexDoubleTensor",
+        "torch.ComplexFloatTensor",
+    )
 
 
 def test_the_method_takes_a_shape_number_by_number() -> None:

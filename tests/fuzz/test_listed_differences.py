@@ -212,6 +212,7 @@ def test_one_argument_of_a_call_with_faults_is_tried_in_a_good_call() -> None:
         ([[1.0, 0.0]], [[0.0, 1.0]], ""),
         ([1.0, 2.0], [np.inf, 2.0], " (infinite there alone)"),
         ([1.0, 2.0], [1.0, np.nan], " (NaN there alone)"),
+        ([1.0, 2.0, np.inf], [np.inf, np.nan, np.nan], " (NaN or infinite there alone)"),
     ],
 )
 def test_counts_that_went_to_a_neighbour_are_told_from_others(ours: Any, theirs: Any, text: str) -> None:

@@ -211,27 +211,32 @@ class FunctionCaller:
         except table.NotTranslated:
             raise TypeError(f"dispatchkit.as_torch.{self.path} has no operations for these arguments") from None
         except Exception as error:
-            if isinstance(error, (KeyError, StopIteration)):
-                self.check_required(args, kwargs)
+            self.check_required(error, args, kwargs)
             raised = as_raised_by_pytorch(of_nothing(error))
             if raised is error:
                 raise
             raise raised from error.__cause__
 
-    def check_required(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
-        """Raise for arguments that are not given, which what looks at them has asked for.
+    def check_required(self, error: Exception, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
+        """Raise for arguments that are not given, where that is why what looks at them has failed.
+
+        Parameters
+        ----------
+        error : which was raised
+        args, kwargs : of the call
 
         Raises
         ------
         TypeError : naming the first of them
         """
+        if not isinstance(error, (KeyError, StopIteration)):
+            return
         given = arguments_by_name(self.path, self.names, self.targets, args, kwargs)
         missing = [name for name, default in self.defaults.items() if default is inspect.Parameter.empty]
         missing = [name for name in missing if name not in given]
         if missing:
             raise TypeError(
-                f"{self.path.rpartition('.')[2]}() missing {len(missing)} required positional arguments: "
-                f'"{missing[0]}"'
+                f'{self.path.rpartition(".")[2]}() missing {len(missing)} required positional arguments: "{missing[0]}"'
             ) from None
 
     @property

@@ -428,6 +428,12 @@ def square_equations(given: Given) -> None:
         raise RuntimeError(
             f"linalg.solve: A must be batches of square matrices, but they are {rows} by {columns} matrices"
         )
+    A, B = given["A"], given["B"]
+    if not given.get("left", True) and tuple(B.shape) == tuple(A.shape[:-1]) and rows != 1 < B.ndim:
+        raise RuntimeError(
+            f"linalg.solve: Incompatible shapes of A and B for the equation XA = B ({rows}x{rows} and {rows}x1): B has "
+            f"a vector for each matrix"
+        )
 
 
 @look_each_time_of("nn.functional.bilinear")

@@ -363,11 +363,13 @@ def dtypes_of(call: Call) -> set[str]:
 
 
 def of_numbers_apart(a: Any, b: Any, apart: Any) -> str:
-    """Return what is said where all that differ are NaN, or infinite, in PyTorch alone, or went to a neighbour."""
+    """Return what is said where all that differ are not finite in PyTorch alone, or went to a neighbour."""
     if (np.isnan(b) & ~np.isnan(a))[apart].all():
         return " (NaN there alone)"
     if (np.isinf(b) & np.isfinite(a))[apart].all():
         return " (infinite there alone)"
+    if ((np.isnan(b) & ~np.isnan(a)) | (np.isinf(b) & np.isfinite(a)))[apart].all():
+        return " (NaN or infinite there alone)"
     if a.ndim == 1 and has_moved(a - b):
         return " (moved to a neighbour)"
     return ""
