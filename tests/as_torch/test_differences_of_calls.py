@@ -481,6 +481,16 @@ def test_methods_take_axes_and_places_number_by_number() -> None:
     assert [part.shape[1] for part in x.hsplit(3)] == [1, 1, 1]
 
 
+@pytest.mark.parametrize("name", ["max", "min"])
+def test_a_tensor_that_is_named_as_the_axis_is_no_second_operand(name: str) -> None:
+    function, x = getattr(torch, name), torch.tensor([[1.0, 5.0], [4.0, 2.0]])
+    for axis in (0, 1, 0):
+        assert function(x, dim=T(axis)).values.tolist() == function(x, axis).values.tolist()
+    assert function(x, T(3.0)).shape == function(x, other=T(3.0)).shape == (2, 2)
+    with pytest.raises(TypeError, match="dim=Tensor"):
+        function(x, dim=T([0, 1]))
+
+
 def test_types_of_complex_numbers_have_names() -> None:
     z = T([1j])
     assert (z.type(), z.type("torch.ComplexFloatTensor").type()) == (

@@ -138,8 +138,9 @@ class FunctionCaller:
         self.first_decides = not operands and table.NUMBERS_AS_OPERANDS.isdisjoint(names)
         # Whether a tensor may stand in the first place, and in the second one.
         self.takes_first_tensor, self.takes_second_tensor = (self.takes_tensor(place) for place in range(2))
-        # In the place of an axis there may be a second operand.
+        # In the place of an axis there may be a second operand; by its name it is an axis.
         self.numbers = {} if path in OF_ALL else numbers_of(path)
+        self.numbers_by_name = {"dim": "iu"} if path in OF_ALL else self.numbers
         self.forms_of_method = forms_of_method(path)
         self.fitting: set[tuple[Any, ...]] = set()
         # Of calls of the function, and of those of them that the method takes, too.
@@ -329,7 +330,7 @@ class FunctionCaller:
         self.look_at_reduction(given)
         before = list(given.values())
         if self.path not in table.OF_DATA:
-            take_as_numbers(given, self.numbers)
+            take_as_numbers(given, self.numbers_by_name if "dim" in kwargs else self.numbers)
         types = (*map(type_of, args), *[(name, type_of(value)) for name, value in kwargs.items()])
         known = types in self.fitting
         if not known and not (self.path in AS_IN_NUMPY and ("axis" in kwargs or "keepdims" in kwargs)):
