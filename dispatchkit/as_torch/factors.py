@@ -299,7 +299,10 @@ def _where_possible(name: str, compute: Any, A: Any, info: Any, check_errors: bo
 
 def linalg_cholesky_ex(A, *, upper=False, check_errors=False):
     factor = partial(xp.linalg.cholesky, upper=upper)
-    info = _info(A, np.linalg.cholesky, _without_square_root)
+    read = A
+    if upper:  # the triangle that is read
+        read = xp.conj(xp.matrix_transpose(A))
+    info = _info(read, np.linalg.cholesky, _without_square_root)
     return _where_possible("linalg.cholesky", factor, A, info, check_errors)
 
 
@@ -423,6 +426,12 @@ def ormqr(input, input2, input3, left=True, transpose=False):
             f"torch.ormqr: Expected other to have the same number of dimensions as input, and tau one less, but got "
             f"shapes {[*input.shape]}, {[*input2.shape]} and {[*input3.shape]}"
         )
+    for name, batch in (("tau", input2.shape[:-1]), ("other", input3.shape[:-2])):
+        if batch != input.shape[:-2]:
+            raise RuntimeError(
+                f"torch.ormqr: Expected batch dimensions of {name} to be equal to input.shape[:-2], "
+                f"{[*input.shape[:-2]]}, but got {[*batch]}"
+            )
     rows, reflections = input.shape[-2], input2.shape[-1]
     length = input3.shape[-2 if left else -1]
     if length != rows or reflections != min(length, input.shape[-1]):

@@ -107,7 +107,7 @@ ldexp.def_partial("x2")(lambda y: math.log(2) * y)
 _FORMULAS: dict[str, Function] = {
     # Of elements.
     "complex": of_parts,
-    "fill": lambda input, value: xp.zeros_like(input) + in_dtype_of(input, value),
+    "fill": lambda input, value: xp.where(xp.ones_like(input, dtype=xp.bool), in_dtype_of(input, value), input),
     "frac": lambda input: input - xp.trunc(input),
     "add": lambda input, other, alpha=1: xp.add(input, times(other, alpha, input)),
     "addcdiv": lambda input, tensor1, tensor2, *, value=1: input + times(tensor1 / tensor2, value),

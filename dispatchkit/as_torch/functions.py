@@ -17,7 +17,6 @@ from typing import Any
 import numpy as np
 
 from dispatchkit import nn
-from dispatchkit.as_torch.calling.checks import is_zero_somewhere
 from dispatchkit.as_torch.calling.promotion import NUMBERS, common_dtype, promote_types
 from dispatchkit.as_torch.shared import (
     between,
@@ -94,31 +93,6 @@ def _of_layer(layer: type[nn.Module]) -> Function:
 TRANSLATIONS.update({path: _of_numpy(path, names.split()) for names, paths in OF_NUMPY.items() for path in paths})
 TRANSLATIONS["row_stack"] = TRANSLATIONS["vstack"]
 TRANSLATIONS.update({f"nn.functional.{name}": _of_layer(layer) for name, layer in OF_LAYERS.items()})
-
-
-def div(input, other, *, rounding_mode=None):
-    if rounding_mode is None:
-        y = xp.divide(input, other)
-        if xp.isdtype(xp.result_type(input, other), ("integral", "bool")):
-            return xp.astype(y, xp.get_default_dtype(), copy=False)
-        return y
-    is_whole = xp.isdtype(xp.result_type(input, other), ("integral", "bool"))
-    if is_whole and is_zero_somewhere(other) and not (is_array(input) and not input.size):
-        raise RuntimeError("ZeroDivisionError")
-    if rounding_mode == "floor":
-        return ALONE["floor_divide"](input, other)
-    if rounding_mode != "trunc":
-        raise RuntimeError(
-            f"div expected rounding_mode to be one of None, 'trunc', or 'floor' but found {rounding_mode!r}"
-        )
-    y = xp.trunc(xp.divide(input, other))
-    dtype = xp.result_type(input, other)
-    if xp.isdtype(dtype, "integral"):
-        return xp.astype(y, dtype)
-    return y
-
-
-divide = true_divide = div
 
 
 def _extreme(name, of_two, where, /, input, dim=None, keepdim=None, *, other=None):
@@ -550,7 +524,7 @@ def cartesian_prod(*tensors):
 def sum_to_size(input, size):
     if isinstance(size, int):
         size = (size,)
-    if input.dtype == np.uint8 and tuple(size) != input.shape:
+    if input.dtype == np.uint8 and (not size or tuple(size) != input.shape):
         input = xp.astype(input, xp.int64)
     if not size:
         return xp.sum(input)
@@ -613,7 +587,10 @@ def histogram(input, bins=100, *, range=None, weight=None, density=False):
         _, ends = np.histogram(x.detach(), 1, range)
         edges = between(float(ends[0]), float(ends[1]), bins + 1)
         bins = xp.asarray(edges, dtype=input.dtype).to(like=x)
-    counts, edges = np.histogram(x, bins, None, density, weight)
+    if weight is None:
+        counts, edges = np.histogram(x, bins, None, density)
+    else:  # added up bin by bin: differences of running sums are NaN behind a weight that is
+        counts, (edges,) = np.histogramdd([x], [bins], None, density, weight)
     return tuple(xp.asarray(x, dtype=input.dtype) for x in (counts, edges))
 
 

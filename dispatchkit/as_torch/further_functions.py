@@ -5,14 +5,25 @@ from __future__ import annotations
 import math
 from functools import partial
 from itertools import accumulate
+from typing import Any
 
 import numpy as np
 
+from dispatchkit.as_torch.calling.checks import is_zero_somewhere
 from dispatchkit.as_torch.calling.indices import check_dtype_of_places, index_like_pytorch
 from dispatchkit.as_torch.calling.promotion import common_dtype, in_common_dtype
-from dispatchkit.as_torch.shared import in_floats, index_along, norm_of_vectors, running, several, written_functions
+from dispatchkit.as_torch.shared import (
+    in_floats,
+    index_along,
+    norm_of_vectors,
+    rounded_quotient,
+    running,
+    several,
+    written_functions,
+)
 from dispatchkit.as_torch.table import ALONE, TRANSLATIONS, is_array
-from dispatchkit.backends.arrays import numpy_dtype
+from dispatchkit.backends.arrays import numpy_dtype, same_dtype
+from dispatchkit.backends.numpy import HALF, SINGLE
 from dispatchkit.declare.namespace import tensor_namespace as xp
 from dispatchkit.graph.storage import Storage
 
@@ -57,14 +68,47 @@ def pow(input, exponent):
     return xp.where(exponent < 0, xp.where(xp.multiply(input, input) == 1, signs, 0), powers)
 
 
+def div(input, other, *, rounding_mode=None):
+    if rounding_mode is None:
+        y = xp.divide(input, other)
+        if xp.isdtype(xp.result_type(input, other), ("integral", "bool")):
+            return xp.astype(y, xp.get_default_dtype(), copy=False)
+        return y
+    is_whole = xp.isdtype(xp.result_type(input, other), ("integral", "bool"))
+    if is_whole and is_zero_somewhere(other) and not (is_array(input) and not input.size):
+        raise RuntimeError("ZeroDivisionError")
+    if rounding_mode not in ("floor", "trunc"):
+        raise RuntimeError(
+            f"div expected rounding_mode to be one of None, 'trunc', or 'floor' but found {rounding_mode!r}"
+        )
+    tensors: list[Any] = [x for x in (input, other) if isinstance(x, Storage)]
+    first, second = (x.detach() if any(x is each for each in tensors) else x for x in (input, other))
+    if rounding_mode == "floor":
+        y = floor_divide(first, second)
+    else:
+        y = _cut_quotient(first, second)
+    if any(x.requires_grad for x in tensors):
+        return rounded_quotient(y, input, other)
+    return y
+
+
+divide = true_divide = div
+
+
 def floor_divide(input, other):
-    if isinstance(input, Storage) and type(other) in (int, float):
-        other = xp.asarray(other, dtype=common_dtype((input, other)))
+    input, other = _as_operand(input, other), _as_operand(other, input)
     if not (is_array(input) and is_array(other) and xp.isdtype(xp.result_type(input, other), "real floating")):
         return xp.floor_divide(input, other)
     x, y = input.detach(), other.detach()
     with np.errstate(all="ignore"):
         return _whole_quotient(x, y)
+
+
+def _as_operand(value, other):
+    """Return a plain number beside a tensor as a tensor, in the dtype that both have in common."""
+    if isinstance(other, Storage) and type(value) in (int, float):
+        return xp.asarray(value, dtype=common_dtype((value, other)))
+    return value
 
 
 def _whole_quotient(x, y):
@@ -76,6 +120,14 @@ def _whole_quotient(x, y):
     whole = xp.where(quotient - whole > 0.5, whole + 1, whole)
     whole = xp.where(quotient == 0, xp.copysign(xp.zeros_like(whole), x / y), whole)
     return xp.where(y == 0, x / y, whole)
+
+
+def _cut_quotient(x, y):
+    """Return a quotient rounded to 0."""
+    quotient, dtype = xp.trunc(xp.divide(x, y)), xp.result_type(x, y)
+    if xp.isdtype(dtype, "integral"):
+        return xp.astype(quotient, dtype)
+    return quotient
 
 
 def logit(input, eps=None):
@@ -209,8 +261,7 @@ def cov(input, *, correction=1, fweights=None, aweights=None):
     if aweights is not None and not xp.isdtype(input.dtype, ("real floating", "complex floating")):
         x = xp.astype(input, aweights.dtype)
     x = in_floats(x)
-    if not x.shape[-1:] or x.shape == (1,):
-        fweights, aweights = (w if w is None else xp.reshape(w, (-1,)) for w in (fweights, aweights))
+    fweights, aweights = (w if w is None else xp.reshape(w, (-1,)) for w in (fweights, aweights))
     return xp.cov(x, correction=correction, fweights=fweights, aweights=aweights)
 
 
@@ -356,6 +407,23 @@ def _between_ranks(x, ranks, interpolation):
         return lerp(low, high, share)
 
 
+def _running_in_single(operation, input, dim, dtype):
+    """Return running sums or products, of half precision in single precision, as what comes before leaves the range."""
+    if not same_dtype(input.dtype if dtype is None else dtype, HALF):
+        return operation(input, axis=dim, dtype=dtype)
+    with np.errstate(over="ignore"):
+        x = xp.astype(xp.astype(input, HALF, copy=False), SINGLE)
+        return xp.astype(operation(x, axis=dim), HALF)
+
+
+def cumsum(input, dim, *, dtype=None):
+    return _running_in_single(xp.cumulative_sum, input, dim, dtype)
+
+
+def cumprod(input, dim, *, dtype=None):
+    return _running_in_single(xp.cumulative_prod, input, dim, dtype)
+
+
 def logcumsumexp(input, dim):
     if not xp.isdtype(input.dtype, "complex floating"):
         return running(logaddexp, input, dim)
@@ -458,6 +526,8 @@ ALONE.update(
             "broadcast_to",
             "concat",
             "cov",
+            "cumprod",
+            "cumsum",
             "diff",
             "floor_divide",
             "gather",

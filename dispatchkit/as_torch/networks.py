@@ -14,13 +14,12 @@ from functools import partial
 import numpy as np
 
 from dispatchkit import nn
-from dispatchkit.as_torch.calling.promotion import in_common_dtype
+from dispatchkit.as_torch.calling.promotion import common_dtype, in_common_dtype
 from dispatchkit.as_torch.shared import copy_if_recorded, gradient_alone, in_floats, norm_of_vectors, written_functions
 from dispatchkit.as_torch.table import ALONE, TRANSLATIONS, is_array
 from dispatchkit.backends.arrays import dtype_name, same_dtype
 from dispatchkit.backends.numpy import HALF, SINGLE
 from dispatchkit.declare.namespace import tensor_namespace as xp
-from dispatchkit.graph.recording import no_grad
 from dispatchkit.nn import functional
 from dispatchkit.nn.functional.losses import check_reduction, reduced
 from dispatchkit.nn.functional.pooling import windows_of
@@ -104,8 +103,7 @@ def multilabel_margin_loss(input, target):
 def multilabel_soft_margin_loss(input, target, weight=None):
     if not input.ndim:
         raise np.exceptions.AxisError("Dimension specified as -1 but tensor has no dimensions")
-    if not xp.isdtype(target.dtype, ("real floating", "complex floating")):
-        target = xp.astype(target, in_floats(input).dtype)
+    target = xp.astype(target, common_dtype((in_floats(input), target)), copy=False)
     scores, target = xp.broadcast_arrays(input, target)
     if xp.isdtype(target.dtype, "complex floating"):
         loss = (target - 1) * functional.logsigmoid(-scores) - target * functional.logsigmoid(scores)
@@ -238,45 +236,6 @@ def local_response_norm(input, size, alpha=1e-4, beta=0.75, k=1.0):
     return input / (total * (alpha / size) + k) ** beta
 
 
-def batch_norm(input, running_mean, running_var, weight=None, bias=None, training=False, momentum=0.1, eps=1e-5):
-    if training and not input.numel():
-        return xp.clone(input)
-    if training:
-        _track(input, (0, *range(2, input.ndim)), running_mean, running_var, momentum)
-    return functional.batch_norm(input, running_mean, running_var, weight, bias, training=training, eps=eps)
-
-
-def instance_norm(
-    input, running_mean=None, running_var=None, weight=None, bias=None, use_input_stats=True, momentum=0.1, eps=1e-5
-):
-    if not use_input_stats:
-        return functional.batch_norm(input, running_mean, running_var, weight, bias, eps=eps)
-    if not input.numel():
-        return xp.clone(input)
-    _track(input, tuple(range(2, input.ndim)), running_mean, running_var, momentum)
-    return functional.group_norm(input, input.shape[1], copy_if_recorded(weight), bias, eps)
-
-
-def _track(input, axes, running_mean, running_var, momentum):
-    """Take means and variances into the running ones, if there are some; those of samples as their mean.
-
-    Raises
-    ------
-    RuntimeError : for running ones that are not one number for each channel
-    """
-    for running in (running_mean, running_var):
-        if running is not None and running.shape != input.shape[1:2]:
-            raise RuntimeError(
-                f"running statistics should have shape {[*input.shape[1:2]]}, a number for each channel, found "
-                f"{[*running.shape]}"
-            )
-    with no_grad():
-        for running, statistic in ((running_mean, xp.mean), (running_var, partial(xp.var, correction=1))):
-            if running is not None:
-                of_input = xp.mean(xp.reshape(statistic(input, axis=axes), (-1, input.shape[1])), axis=0)
-                running.copy_((1 - momentum) * running + momentum * of_input)
-
-
 def silu(input, inplace=False):
     if xp.isdtype(input.dtype, "complex floating"):
         return input / (1.0 + xp.exp(-input))
@@ -287,21 +246,6 @@ def softsign(input):
     if xp.isdtype(input.dtype, "complex floating"):
         return input / (1.0 + xp.abs(input))
     return functional.softsign(input)
-
-
-def rms_norm(input, normalized_shape, weight=None, eps=None):
-    dtypes = [x.dtype for x in (input, weight) if x is not None]
-    if not any(xp.isdtype(dtype, "complex floating") for dtype in dtypes):
-        return functional.rms_norm(input, normalized_shape, weight, eps=eps)
-    if eps is None:
-        eps = xp.finfo(input.dtype).eps
-    axes = tuple(range(-len(normalized_shape), 0))
-    y = input / xp.sqrt(xp.mean(input * input, axis=axes, keepdims=True) + eps)
-    if weight is not None:
-        y = y * weight
-    if not xp.isdtype(input.dtype, "complex floating"):
-        y = xp.real(y)
-    return xp.astype(y, input.dtype, copy=False)  # as PyTorch does
 
 
 def rrelu(input, lower=1 / 8, upper=1 / 3, training=False, inplace=False):
@@ -633,7 +577,7 @@ for _name, _function in written_functions(globals()).items():
         TRANSLATIONS[f"nn.functional.{_name}"] = _function
 TRANSLATIONS["nn.functional.smooth_l1_loss"] = _smooth_l1_loss
 # Operations, but for complex numbers.
-for _name in ("rms_norm", "silu", "softsign"):
+for _name in ("silu", "softsign"):
     ALONE[f"nn.functional.{_name}"] = TRANSLATIONS.pop(f"nn.functional.{_name}")
 for _axes in (1, 2, 3):
     TRANSLATIONS.update({f"nn.functional.{each.__name__}{_axes}d": each for each in _of_windows(_axes)})

@@ -12,6 +12,7 @@ from dispatchkit.as_torch.attributes.asking import ask
 from dispatchkit.as_torch.calling.promotion import CATEGORIES, of_number
 from dispatchkit.as_torch.calling.raised import as_raised_by_pytorch
 from dispatchkit.as_torch.shared import in_dtype_of
+from dispatchkit.as_torch.table import OF_SEVERAL_NUMBERS
 from dispatchkit.backends.arrays import dtype_name, numpy_dtype
 from dispatchkit.declare.inplace import change_by
 from dispatchkit.declare.namespace import tensor_namespace as xp
@@ -161,7 +162,11 @@ def reflected(classes: Classes, plain: Call, function: Call, kinds: str, *, divi
             dtype = of_number(self, other)
             if divides and dtype.kind in "bui":
                 dtype = xp.get_default_dtype()
-            return function(xp.asarray(in_dtype_of(np.empty((), dtype), other), dtype=dtype, like=self), self)
+            if dtype.kind != "f":
+                other = in_dtype_of(np.empty((), dtype), other)
+            with np.errstate(over="ignore"):  # numbers beyond the dtype are infinite
+                number = xp.asarray(other, dtype=dtype, like=self)
+            return function(number, self)
         if isinstance(other, np.generic):
             return operator(self, other.item())
         return plain(self, other)
@@ -231,7 +236,7 @@ def spreading(classes: Classes, path: str, function: Call) -> Call:
     classes : of tensors and parameters
     path, function : the name, and what looks at the arguments
     """
-    plain = OF_LENGTHS.get(path)
+    plain, least = OF_LENGTHS.get(path), 2 if path in OF_SEVERAL_NUMBERS else 1
 
     @functools.wraps(function)
     def method(self: Any, *args: Any, **kwargs: Any) -> Any:
@@ -245,7 +250,7 @@ def spreading(classes: Classes, path: str, function: Call) -> Call:
                 else:
                     if type(y) in classes:
                         return y
-        elif not args or isinstance(args[0], (tuple, list)) or not hasattr(args[0], "__index__"):
+        elif len(args) < least or isinstance(args[0], (tuple, list)) or not hasattr(args[0], "__index__"):
             return function(self, *args, **kwargs)
         return function(self, args, **kwargs)
 
@@ -276,7 +281,7 @@ def in_place(classes: Classes, name: str, function: Call, plain: Call | None) ->
         try:
             known = plain is not None and not kwargs and type(self) in classes and (args or name not in ASKING)
             known = known and (len(args) < 2 or name not in WITH_FACTOR)
-            known = known and not (of_tensors and type(args[0]) in (int, float))
+            known = known and not (of_tensors and type(next(iter(args), None)) in (int, float))
             known = known and (name not in ASKING or len({type(each) in classes for each in args}) == 1)
             if plain is not None and known and are_plain(classes, self, args):
                 return plain(self, *args)

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from dispatchkit.as_torch.functions import div
+from dispatchkit.as_torch.further_functions import div
 from dispatchkit.as_torch.shared import in_dtype_of, index_along, number_for, times, written_functions
 from dispatchkit.as_torch.table import TRANSLATIONS, is_array
 from dispatchkit.declare.namespace import tensor_namespace as xp

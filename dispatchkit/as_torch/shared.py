@@ -199,6 +199,15 @@ def sign(xp: Any, x: Any, /) -> Any:
 sign.def_partial(0.0)
 
 
+@operation(kind=kinds.elementwise, namespace="torch", decomposes=False)
+def rounded_quotient(xp: Any, y: Any, x1: Any, x2: Any, /) -> Any:
+    """Return a rounded quotient of two operands, by which the derivatives are 0, whatever the operands are."""
+    return y
+
+
+rounded_quotient.def_partial(1, 0, 0)
+
+
 def copy_if_recorded(x: Any) -> Any:
     """Return a copy of a tensor that gradients flow to, which rules read in its place; anything else as it is.
 

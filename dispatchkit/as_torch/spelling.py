@@ -39,7 +39,7 @@ from dispatchkit.as_torch.calling.number_checks import numbers_in
 from dispatchkit.as_torch.calling.quick import quick
 from dispatchkit.as_torch.calling.raised import as_raised_by_pytorch, raising_as_it_is, raising_as_pytorch
 from dispatchkit.as_torch.masking import masked_functions
-from dispatchkit.as_torch.network_functions import attention, grids, native  # noqa: F401
+from dispatchkit.as_torch.network_functions import attention, grids, native, norms, weighted_losses  # noqa: F401
 from dispatchkit.as_torch.operators import converting, give_operators, in_place, spreading, where_asked
 from dispatchkit.as_torch.shared import copying, forward_of, in_dtype_of, in_shape
 from dispatchkit.as_torch.special_functions import OPERATIONS
@@ -59,6 +59,7 @@ from dispatchkit.wording import nearest
 Call = Callable[..., Any]
 HOME = "dispatchkit.as_torch"
 CLASSES = {name: getattr(xp, dtype) for dtype, name in table.CLASSES.items()}
+TYPES = {name: getattr(xp, dtype) for dtype, name in table.TYPES.items()}
 GRADIENT: Any = PlainTensor.grad
 
 
@@ -238,12 +239,12 @@ class Tensor(PlainTensor):
         dtype : a dtype, or such a name
         """
         if dtype is None:
-            return f"torch.{table.CLASSES[dtype_name(self.dtype)]}"
+            return f"torch.{table.TYPES[dtype_name(self.dtype)]}"
         if dtype is Tensor:
             dtype = xp.get_default_dtype()
         dtype = getattr(plain_dtype(dtype), "of_dtype", dtype)
         if isinstance(dtype, str):
-            dtype = CLASSES.get(dtype.removeprefix("torch."), dtype)
+            dtype = TYPES.get(dtype.removeprefix("torch."), dtype)
         return self.to(dtype)
 
     @override

@@ -90,7 +90,14 @@ SYNONYMS_OF = {
 # Given as several numbers, too, as in `x.view(2, 3)`.
 SPREAD = frozenset({"size", "shape", "dims"})
 # Methods that take the numbers of a list one by one.
-SPREAD_METHODS = frozenset({"expand", "flip", "permute", "repeat", "reshape", "sum_to_size", "tile", "view"})
+SPREAD_METHODS = frozenset(
+    {
+        *("broadcast_to", "expand", "flip", "permute", "repeat", "reshape", "sum_to_size", "tile", "view"),
+        *("count_nonzero", "dsplit", "hsplit", "squeeze", "vsplit"),
+    }
+)
+# Of these, the methods that take one number as it is.
+OF_SEVERAL_NUMBERS = frozenset({"count_nonzero", "dsplit", "hsplit", "squeeze", "vsplit"})
 # What tensors of dispatchkit do not tell apart, or decide themselves.
 IGNORED = frozenset({"inplace", "layout", "memory_format", "non_blocking", "pin_memory", "sparse_grad"})
 # Taken where they say nothing, as None, by functions of PyTorch that have them.
@@ -206,6 +213,8 @@ ALIASES = {
 DTYPES = ("bool", "uint8", "int8", "int16", "int32", "int64", "float16", "float32", "float64")
 NAMES_OF_DTYPES = ("Bool", "Byte", "Char", "Short", "Int", "Long", "Half", "Float", "Double")
 CLASSES = {dtype: f"{name}Tensor" for dtype, name in zip(DTYPES, NAMES_OF_DTYPES, strict=True)}
+# Their names, and those of complex numbers, for which there are no classes.
+TYPES = CLASSES | {"complex64": "ComplexFloatTensor", "complex128": "ComplexDoubleTensor"}
 # What to write for names that dispatchkit has and PyTorch lacks, and for those of PyTorch that it has otherwise.
 INSTEAD = {
     **{name: f"dk.{name}" for name in ("average", "cbrt", "convolve", "einsum_path", "getitem", "interp", "setitem")},

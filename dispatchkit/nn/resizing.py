@@ -130,6 +130,8 @@ def _between(x: Any, axis: int, places: Any, *, cubic: bool) -> Any:
             weight = np.where(apart <= 1, inner, outer)
         else:
             weight = 1 - apart
+        if not weight.any():
+            continue  # infinite neighbours, too, have no part in any element
         neighbours = xp.take(x, _beside(x, np.clip(first + number, 0, x.shape[axis] - 1)), axis=axis)
         parts.append(neighbours * _beside(x, weight.reshape(-1, *(1,) * (len(x.shape) - 1 - axis)), x.dtype))
     return reduce(operator.add, parts)

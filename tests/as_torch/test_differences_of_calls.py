@@ -88,6 +88,33 @@ VALUES: list[tuple[Callable[[], Any], Any]] = [
     (lambda: F.pad(torch.tensor([[1.0, 2.0, 3.0]]), (2, -1), "circular"), [[1.0, 2.0, 1.0, 2.0]]),
     (lambda: torch.lu_unpack(torch.eye(2), T([[2, 2]], dtype=torch.int32))[0], [[0.0, 1.0], [1.0, 0.0]]),
     (lambda: torch.ones(3).index_put([T(0)], T(5.0)), [5.0, 1.0, 1.0]),
+    # The sign of a zero is kept, and a number that is divided is an operand as an array is.
+    (lambda: torch.copysign(torch.ones(2), torch.fill(ROW[:2], -0.0)), [-1.0, -1.0]),
+    (lambda: torch.copysign(torch.ones(2), ROW[:2].clone().fill_(T(-0.0))), [-1.0, -1.0]),
+    (lambda: torch.div(1.5, T([-INF, INF]), rounding_mode="floor"), [-1.0, 0.0]),
+    (lambda: torch.floor_divide(INF, T([2.0, -2.0])), [NAN, NAN]),
+    # Weights that are NaN count where they are, and one weight goes with one observation.
+    (lambda: torch.histogram(T([0.5, 1.5, 1.75]), T([0.0, 1.0, 2.0]), weight=T([NAN, 2.0, 1.0])).hist, [NAN, 3.0]),
+    (lambda: torch.histogram(T(-7.0), T([0.0, 1.0]), weight=T(NAN)).hist, [0.0]),
+    (lambda: torch.linalg.cholesky_ex(T([[1.0, 2.0], [0.5, 1.0]]), upper=True).info, 2),
+    (lambda: torch.linalg.cholesky_ex(T([[1.0, 0.5], [2.0, 1.0]]), upper=True).info, 0),
+    (lambda: torch.cov(T([[1.0], [2.0]]), correction=0, aweights=T(2.0)), np.zeros((2, 2))),
+    # Weights of classes in images are as many numbers as there are classes, in any shape.
+    (lambda: F.nll_loss(torch.ones(1, 3, 2), T([[0, 2]]), T([[2.0], [3.0], [4.0]]), reduction="none"), [[-2.0, -4.0]]),
+    # Running sums and products of half precision leave its range on the way, and weighted means are of the weights.
+    (lambda: torch.cumprod(T([256.0, 512.0, 0.25]).half(), 0), [256.0, INF, 32768.0]),
+    (lambda: torch.cumsum(T([60000.0, 60000.0, -60000.0]).half(), 0), [60000.0, INF, 60000.0]),
+    (lambda: torch.masked.cumprod(T([256.0, 512.0, 0.25]).half(), 0, mask=T([True] * 3)), [256.0, INF, 32768.0]),
+    (lambda: F.mse_loss(ROW, ROW * 3, weight=T([1.0, 1.0, 2.0])), 37.0),
+    (lambda: F.l1_loss(ROW, ROW * 3, None, None, "mean", T([1.0, 1.0, 2.0])), 5.5),
+    (lambda: F.huber_loss(ROW, ROW * 3, "none", 1.0, T([1.0, 1.0, 2.0])), [1.5, 3.5, 15.0]),
+    # Neighbours that have no part in any element may be infinite.
+    (lambda: F.interpolate(T([[[INF, 1.0]]]), 2, mode="linear"), [[[INF, 1.0]]]),
+    (lambda: F.upsample_bilinear(T([[[[1.0, INF], [2.0, 3.0]]]]), scale_factor=1), [[[[1.0, INF], [2.0, 3.0]]]]),
+    # An order that the dtype does not hold is infinite or 0.
+    (lambda: torch.cdist(torch.zeros(1, 3).float(), SINGLE[None], 1e39), [[4.0]]),
+    (lambda: torch.pdist(torch.stack([SINGLE, SINGLE * 2]), 1e300), [4.0]),
+    (lambda: torch.pdist(torch.stack([SINGLE, SINGLE * 2]), 1e-300), [3.0]),
 ]
 
 
@@ -112,6 +139,12 @@ DTYPES: list[tuple[Callable[[], Any], str]] = [
     (lambda: torch.cdist(torch.ones(2, 3, dtype=torch.float32), NONE.double()), "float32"),
     (lambda: torch.addmm(WHOLE, WHOLE, WHOLE, alpha=0), "int64"),
     (lambda: torch.randint(3, size=(2,), dtype=torch.int32), "int32"),
+    (lambda: BYTES[0].sum_to_size(()), "int64"),
+    (lambda: BYTES.sum_to_size(3), "uint8"),
+    (lambda: F.kl_div(SINGLE, T(0.5), reduction="none"), "float32"),
+    (lambda: F.multilabel_soft_margin_loss(SINGLE, T(1.0)), "float32"),
+    (lambda: F.binary_cross_entropy(SINGLE / 4, SINGLE / 4, weight=ROW), "float32"),
+    (lambda: torch.cumsum(ROW, 0, dtype=torch.float16), "float16"),
 ]
 
 
@@ -250,6 +283,33 @@ REFUSED: list[tuple[Callable[[], Any], type[Exception], str]] = [
         RuntimeError,
         r"LU_pivots must have the batch of LU_data, found shapes \[2, 2\] and \[2, 2\]",
     ),
+    (lambda: torch.cov(T([5]), fweights=T(0)), RuntimeError, "weights sum to zero, can't be normalized"),
+    (
+        lambda: torch.cov(ROW, aweights=T([1.0, 2.0])),
+        RuntimeError,
+        "expected aweights to have the same numel as there are observations in the input but got 2 != 3",
+    ),
+    (lambda: F.mse_loss(ROW, ROW, weight=T([1.0])), ValueError, "mse_loss: Weights and input must have the same size"),
+    (lambda: F.avg_pool1d(NONE, 1), RuntimeError, r"Expected 2D or 3D \(batch mode\) tensor .* shape \[0, 3\]"),
+    (lambda: F.max_pool2d(torch.ones(2, 0, 3, 3), 1), RuntimeError, r"but got shape \[2, 0, 3, 3\], whose samples"),
+    (
+        lambda: F.batch_norm(WHOLE[0], NONE[:, 0], NONE[:, 0], training=True),
+        IndexError,
+        r"shape \[2\], expected \(N, C",
+    ),
+    (lambda: T([1]).bernoulli(T(0.5 + 0.25j)), RuntimeError, "value cannot be converted to type double"),
+    (
+        lambda: torch.linalg.solve(torch.eye(3).expand(2, 3, 3), torch.ones(2, 3), left=False),
+        RuntimeError,
+        r"Incompatible shapes of A and B for the equation XA = B \(3x3 and 3x1\)",
+    ),
+    (lambda: F.hardtanh(WHOLE, max_val=-1.5), ValueError, "min_val cannot be greater than max_val"),
+    (lambda: torch.masked.cumsum(1, -1, mask=T(True)), TypeError, "argument 'input' .* must be Tensor, not int"),
+    (
+        lambda: torch.ormqr(torch.ones(2, 3, 3), torch.ones(1, 3), torch.ones(2, 3, 3)),
+        RuntimeError,
+        r"Expected batch dimensions of tau to be equal to input.shape\[:-2\], \[2\], but got \[1\]",
+    ),
 ]
 
 
@@ -371,3 +431,107 @@ def test_axes_that_are_exchanged_are_whole_numbers_or_tensors_of_one(name: str) 
     for axis in (torch.tensor([1, 0]), torch.tensor([1]), torch.tensor(1.5), 1.0, True):
         with pytest.raises(TypeError, match=r"argument '\w+' \(position 2\) must be int, not (Tensor|float|bool)"):
             getattr(x.clone(), name)(axis, 2)
+
+
+@pytest.mark.parametrize("weights", [torch.float32, torch.float16])
+@pytest.mark.parametrize(
+    "kind",
+    [
+        lambda: torch.nn.LayerNorm(3),
+        lambda: torch.nn.GroupNorm(2, 2),
+        lambda: torch.nn.RMSNorm(3),
+        lambda: torch.nn.BatchNorm1d(2),
+        lambda: torch.nn.InstanceNorm1d(2, affine=True, track_running_stats=True),
+    ],
+)
+def test_norms_of_half_precision_are_computed_in_single_precision(kind: Callable[[], Any], weights: Any) -> None:
+    x = torch.arange(12.0).reshape(2, 2, 3) * 50  # whose squares are beyond half precision
+    layer, single = kind().to(weights), kind().float()
+    for training in (True, False):
+        y = layer.train(training)(x.half())
+        assert y.dtype == torch.float16
+        assert torch.allclose(y.double(), single.train(training)(x.float()).double(), rtol=2e-3)
+    assert all(p.dtype == weights for p in (*layer.parameters(), *layer.buffers()) if p.is_floating_point())
+
+
+def test_functions_of_norms_take_weights_of_single_precision_beside_half() -> None:
+    x, (weight, bias) = torch.ones(2, 2, 3).half().requires_grad_(), SINGLE[:2].unbind()
+    weight, bias = weight.expand(2), bias.expand(2)
+    for y in (
+        F.batch_norm(x, None, None, weight, bias, training=True),
+        F.group_norm(x, 2, weight, bias),
+        F.instance_norm(x, None, None, weight, bias),
+        F.layer_norm(x, (3,), SINGLE, SINGLE),
+        F.rms_norm(x, (3,), SINGLE),
+    ):
+        assert y.dtype == torch.float16
+        (gradient,) = torch.autograd.grad(y.sum(), x)
+        assert gradient.dtype == torch.float16
+    with pytest.raises(RuntimeError, match=r"mixed dtype \(CPU\): expect parameter bias"):
+        F.group_norm(x, 2, weight.half(), bias)
+
+
+def test_methods_take_axes_and_places_number_by_number() -> None:
+    x = torch.arange(12.0).reshape(1, 3, 1, 4)
+    assert x.squeeze(0, 2).shape == x.clone().squeeze_(0, 2).shape == x.squeeze((0, 2)).shape == (3, 4)
+    assert (x.squeeze(0).shape, x.squeeze().shape) == ((3, 1, 4), (3, 4))
+    assert x.count_nonzero(1, 3).tolist() == [[11]]
+    assert [part.shape[1] for part in x.hsplit(1, 2)] == [1, 1, 1]
+    assert [part.shape[0] for part in x[0].vsplit(1, 2)] == [1, 1, 1]
+    assert [part.shape[1] for part in x.hsplit(3)] == [1, 1, 1]
+
+
+@pytest.mark.parametrize("name", ["max", "min"])
+def test_a_tensor_that_is_named_as_the_axis_is_no_second_operand(name: str) -> None:
+    function, x = getattr(torch, name), torch.tensor([[1.0, 5.0], [4.0, 2.0]])
+    for axis in (0, 1, 0):
+        assert function(x, dim=T(axis)).values.tolist() == function(x, axis).values.tolist()
+    assert function(x, T(3.0)).shape == function(x, other=T(3.0)).shape == (2, 2)
+    with pytest.raises(TypeError, match="dim=Tensor"):
+        function(x, dim=T([0, 1]))
+
+
+def test_types_of_complex_numbers_have_names() -> None:
+    z = T([1j])
+    assert (z.type(), z.type("torch.ComplexFloatTensor").type()) == (
+        "torch.ComplexDoubleTensor",
+        "torch.ComplexFloatTensor",
+    )
+
+
+def test_the_method_takes_a_shape_number_by_number() -> None:
+    assert ROW.broadcast_to(2, 3).shape == ROW.broadcast_to((2, 3)).shape == (2, 3)
+    assert T([True]).broadcast_to(T(1)).shape == (1,)
+
+
+def test_running_statistics_may_be_of_other_dtypes_than_samples() -> None:
+    x, mean, var = torch.ones(2, 2, 3).float(), torch.zeros(2), torch.ones(2)
+    assert F.instance_norm(x, mean, var, use_input_stats=False).dtype == torch.float32
+    F.instance_norm(x, mean, var)
+    assert (mean.tolist(), var.dtype) == (pytest.approx([0.1, 0.1]), torch.float64)
+
+
+@pytest.mark.parametrize("mode", ["floor", "trunc"])
+def test_rounded_quotients_have_gradients_of_0(mode: str) -> None:
+    x, y = T([1.5, -2.5]).requires_grad_(), T([0.5, 1e-200]).requires_grad_()
+    for operands in ((x, y), (x, 2.0), (2.0, y)):
+        quotient = torch.div(*operands, rounding_mode=mode)
+        leaves = [each for each in operands if isinstance(each, torch.Tensor)]
+        gradients = torch.autograd.grad(quotient.sum(), leaves)
+        assert [gradient.tolist() for gradient in gradients] == [[0.0, 0.0]] * len(leaves)
+
+
+def test_infinite_quotients_are_reflected_as_by_pytorch() -> None:
+    assert torch.isnan(1e300 // SINGLE).all()
+
+
+@pytest.mark.parametrize("path", ["addmm", "index_fill", "lerp", "masked.sum", "masked_fill", "quantile", "scatter"])
+def test_arguments_that_are_missing_are_named(path: str) -> None:
+    function = torch
+    for name in path.split("."):
+        function = getattr(function, name)
+    with pytest.raises(TypeError, match=r"missing \d required positional arguments: \"\w+\"|combination of arguments"):
+        function()
+    if path == "masked_fill":
+        with pytest.raises(TypeError, match=r'masked_fill\(\) missing 2 required positional arguments: "mask"'):
+            ROW.masked_fill()

@@ -401,7 +401,7 @@ REFUSED: list[tuple[Callable[[], Any], type[Exception], str]] = [
     (
         lambda: torch.cov(T([1.0]), aweights=T([[2.0]])),
         RuntimeError,
-        "expected weights to have one or fewer dimensions but got weights with 2 dimensions",
+        "expected aweights to have one or fewer dimensions but got aweights with 2 dimensions",
     ),
     (
         lambda: torch.gradient(T([1.0, 2.0]), spacing=[T([True, False])]),

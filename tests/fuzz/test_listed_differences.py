@@ -212,6 +212,7 @@ def test_one_argument_of_a_call_with_faults_is_tried_in_a_good_call() -> None:
         ([[1.0, 0.0]], [[0.0, 1.0]], ""),
         ([1.0, 2.0], [np.inf, 2.0], " (infinite there alone)"),
         ([1.0, 2.0], [1.0, np.nan], " (NaN there alone)"),
+        ([1.0, 2.0, np.inf], [np.inf, np.nan, np.nan], " (NaN or infinite there alone)"),
     ],
 )
 def test_counts_that_went_to_a_neighbour_are_told_from_others(ours: Any, theirs: Any, text: str) -> None:
@@ -224,7 +225,25 @@ def test_counts_that_went_to_a_neighbour_are_told_from_others(ours: Any, theirs:
 @pytest.mark.parametrize(("other", "words"), [(1.001, "finite ones differ"), (np.nan, "one of two is not finite")])
 def test_numbers_that_differ_little_are_no_infinities(other: float, words: str) -> None:
     comparing = pytest.importorskip("tests.programs.fuzz.as_torch.comparing")
-    assert comparing.of_differing(np.ones(2), np.asarray([1.0, other])) == words
+    call = Call("abs", "function", (Array(np.ones(2)),))
+    assert comparing.of_differing(call, "gradient", np.ones(2), np.asarray([1.0, other])) == words
+
+
+def test_rounding_beside_nan_is_no_difference_of_finite_numbers() -> None:
+    comparing = pytest.importorskip("tests.programs.fuzz.as_torch.comparing")
+    call = Call("abs", "function", (Array(np.ones(2, np.float16)),))
+    words = comparing.of_differing(call, "gradient", np.ones(2), np.asarray([1.1, np.nan]))
+    assert words == "one of two is not finite"
+
+
+@pytest.mark.parametrize(
+    ("args", "kwargs", "drawn"), [((0.5,), {}, True), ((), {"dropout_p": 0.5}, True), ((), {}, False)]
+)
+def test_attention_that_drops_is_drawn(args: Any, kwargs: Any, drawn: bool) -> None:
+    comparing = pytest.importorskip("tests.programs.fuzz.as_torch.comparing")
+    x = Array(np.ones((2, 2)))
+    call = Call("nn.functional.scaled_dot_product_attention", "function", (x, x, x, None, *args), kwargs)
+    assert comparing.is_drawn(call) is drawn
 
 
 def test_a_dtype_that_is_asked_for_says_how_near_numbers_must_be() -> None:

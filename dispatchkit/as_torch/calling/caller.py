@@ -138,8 +138,9 @@ class FunctionCaller:
         self.first_decides = not operands and table.NUMBERS_AS_OPERANDS.isdisjoint(names)
         # Whether a tensor may stand in the first place, and in the second one.
         self.takes_first_tensor, self.takes_second_tensor = (self.takes_tensor(place) for place in range(2))
-        # In the place of an axis there may be a second operand.
+        # In the place of an axis there may be a second operand; by its name it is an axis.
         self.numbers = {} if path in OF_ALL else numbers_of(path)
+        self.numbers_by_name = {"dim": "iu"} if path in OF_ALL else self.numbers
         self.forms_of_method = forms_of_method(path)
         self.fitting: set[tuple[Any, ...]] = set()
         # Of calls of the function, and of those of them that the method takes, too.
@@ -211,10 +212,33 @@ class FunctionCaller:
         except table.NotTranslated:
             raise TypeError(f"dispatchkit.as_torch.{self.path} has no operations for these arguments") from None
         except Exception as error:
+            self.check_required(error, args, kwargs)
             raised = as_raised_by_pytorch(of_nothing(error))
             if raised is error:
                 raise
             raise raised from error.__cause__
+
+    def check_required(self, error: Exception, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
+        """Raise for arguments that are not given, where that is why what looks at them has failed.
+
+        Parameters
+        ----------
+        error : which was raised
+        args, kwargs : of the call
+
+        Raises
+        ------
+        TypeError : naming the first of them
+        """
+        if not isinstance(error, (KeyError, StopIteration)):
+            return
+        given = arguments_by_name(self.path, self.names, self.targets, args, kwargs)
+        missing = [name for name, default in self.defaults.items() if default is inspect.Parameter.empty]
+        missing = [name for name in missing if name not in given]
+        if missing:
+            raise TypeError(
+                f'{self.path.rpartition(".")[2]}() missing {len(missing)} required positional arguments: "{missing[0]}"'
+            ) from None
 
     @property
     def plans_at_once(self) -> Mapping[Any, Plan]:
@@ -306,7 +330,7 @@ class FunctionCaller:
         self.look_at_reduction(given)
         before = list(given.values())
         if self.path not in table.OF_DATA:
-            take_as_numbers(given, self.numbers)
+            take_as_numbers(given, self.numbers_by_name if "dim" in kwargs else self.numbers)
         types = (*map(type_of, args), *[(name, type_of(value)) for name, value in kwargs.items()])
         known = types in self.fitting
         if not known and not (self.path in AS_IN_NUMPY and ("axis" in kwargs or "keepdims" in kwargs)):

@@ -273,16 +273,23 @@ def range_of_pivots(given: Given) -> None:
 
 
 @look_each_time_of("cov")
-def sum_of_weights(given: Given) -> None:
-    weights = [given[name] for name in ("fweights", "aweights") if is_array(given.get(name))]
-    for x in weights:
+def weights_of_observations(given: Given) -> None:
+    shape = given["input"].shape
+    observations = shape[-1] if shape else 1
+    weights = {name: given[name] for name in ("fweights", "aweights") if is_array(given.get(name))}
+    for name, x in weights.items():
         if x.ndim > 1:
             raise RuntimeError(
-                f"cov(): expected weights to have one or fewer dimensions but got weights with {x.ndim} dimensions"
+                f"cov(): expected {name} to have one or fewer dimensions but got {name} with {x.ndim} dimensions"
             )
-    if not weights or any(x.is_tracer or x.ndim != 1 for x in weights) or len({x.shape for x in weights}) > 1:
+        if math.prod(x.shape) != observations:
+            raise RuntimeError(
+                f"cov(): expected {name} to have the same numel as there are observations in the input but got "
+                f"{math.prod(x.shape)} != {observations}"
+            )
+    if not weights or any(x.is_tracer for x in weights.values()):
         return
-    counts: Any = math.prod([np.asarray(x.detach().array) for x in weights])
+    counts: Any = math.prod([np.asarray(x.detach().array).reshape(-1) for x in weights.values()])
     if not counts.sum():
         raise RuntimeError("cov(): weights sum to zero, can't be normalized")
 
@@ -402,10 +409,16 @@ for _path in EQUATIONS:
     _look_at_rows(_path)
 
 
-@look_each_time_of("cdist")
+@look_each_time_of("cdist", "nn.functional.pdist")
 def order_of_distances(given: Given) -> None:
-    if not given.get("p", 2.0) >= 0:
-        raise RuntimeError(f"cdist only supports non-negative p values, found {given['p']}")
+    p, name, x = given.get("p", 2.0), "pdist", given.get("input")
+    if x is None:
+        name, x = "cdist", given["x1"]
+    if not p >= 0:
+        raise RuntimeError(f"{name} only supports non-negative p values, found {p}")
+    if isinstance(p, float) and p not in (0.0, 1.0, 2.0, math.inf) and kind_of(x) == "f":
+        with np.errstate(over="ignore"):  # infinite where the dtype does not hold it
+            given["p"] = float(numpy_dtype(x.dtype).type(p))
 
 
 @look_each_time_of("linalg.solve", "linalg.solve_ex")
@@ -414,6 +427,12 @@ def square_equations(given: Given) -> None:
     if rows != columns:
         raise RuntimeError(
             f"linalg.solve: A must be batches of square matrices, but they are {rows} by {columns} matrices"
+        )
+    A, B = given["A"], given["B"]
+    if not given.get("left", True) and tuple(B.shape) == tuple(A.shape[:-1]) and rows != 1 < B.ndim:
+        raise RuntimeError(
+            f"linalg.solve: Incompatible shapes of A and B for the equation XA = B ({rows}x{rows} and {rows}x1): B has "
+            f"a vector for each matrix"
         )
 
 

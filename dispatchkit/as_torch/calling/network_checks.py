@@ -10,6 +10,7 @@ import numpy as np
 
 from dispatchkit.as_torch.calling.checks import Given, check_of, dtype_name, kind_of, look_each_time_of, look_of
 from dispatchkit.as_torch.calling.promotion import CATEGORIES
+from dispatchkit.as_torch.calling.refused import are_mixed
 from dispatchkit.as_torch.shared import in_dtype_of
 from dispatchkit.as_torch.table import is_array
 from dispatchkit.backends.arrays import dtype_name as numpy_name
@@ -137,12 +138,6 @@ def least_length(given: Given) -> None:
         raise RuntimeError(f"eps must be non-negative, got: {given['eps']}")
 
 
-@look_each_time_of(f"{F}pdist")
-def order_of_distances(given: Given) -> None:
-    if not given.get("p", 2.0) >= 0:
-        raise RuntimeError(f"pdist only supports non-negative p values, found {given['p']}")
-
-
 @look_of("cdist")
 def mode_of_distances(given: Given) -> None:
     word = given.get("compute_mode", "use_mm_for_euclid_dist_if_necessary")
@@ -173,19 +168,28 @@ def one_dtype(given: Given) -> None:
         raise RuntimeError(f"expected tensors of one dtype, but got {dtype_name(x)} and {dtype_name(other)}")
 
 
+@look_of(f"{F}batch_norm")
+def axes_of_batches(given: Given) -> None:
+    shape = [*given["input"].shape]
+    if len(shape) < 2:
+        raise np.exceptions.AxisError(f"batch_norm: input has shape {shape}, expected (N, C, ...)")
+
+
 @look_of(*(f"{F}{name}_norm" for name in ("layer", "group", "batch")))
 def dtypes_of_norms(given: Given) -> None:
-    x = given["input"]
-    for name in ("weight", "bias", "running_mean", "running_var"):
-        value: Any = given.get(name)
-        if is_array(value) and value.dtype != x.dtype:
+    x, names = given["input"], ("weight", "bias", "running_mean", "running_var")
+    values: dict[str, Any] = {name: given[name] for name in names if is_array(given.get(name))}
+    if are_mixed({name: numpy_name(value.dtype) for name, value in {"input": x, **values}.items()}):
+        return
+    for name, value in values.items():
+        if value.dtype != x.dtype:
             raise RuntimeError(
                 f"mixed dtype (CPU): expect parameter {name} to have scalar type of {dtype_name(x)}, found "
                 f"{dtype_name(value)}"
             )
 
 
-@look_each_time_of(f"{F}hardtanh")
+@look_of(f"{F}hardtanh")
 def order_of_limits(given: Given) -> None:
     low, high = given.get("min_val", -1.0), given.get("max_val", 1.0)
     if all(isinstance(value, (bool, int, float)) for value in (low, high)) and low > high:
@@ -341,6 +345,14 @@ def dtype_of_classes(given: Given) -> None:
         raise RuntimeError(f"expected scalar type Long but found {dtype_name(target)}")
 
 
+@look_each_time_of(*(f"{F}{name}" for name in ("nll_loss", "cross_entropy")))
+def weights_of_classes_in_images(given: Given) -> None:
+    x = given["input"]
+    weight: Any = given.get("weight")
+    if is_array(weight) and x.ndim > 2 and math.prod(weight.shape) == x.shape[1]:
+        given["weight"] = xp.reshape(weight, (-1,))
+
+
 @look_each_time_of(f"{F}cross_entropy")
 def dtype_of_class_weights(given: Given) -> None:
     x, target = given["input"], given["target"]
@@ -361,6 +373,9 @@ def shape_of_target(given: Given) -> None:
 @look_each_time_of(f"{F}binary_cross_entropy")
 def range_of_targets(given: Given) -> None:
     target = given["target"]
+    weight: Any = given.get("weight")
+    if is_array(weight) and kind_of(weight) != "c" and kind_of(given["input"]) == "f":
+        given["weight"] = xp.astype(weight, given["input"].dtype, copy=False)  # which the result has
     if target.is_tracer or not hasattr(target, "array"):
         return
     shares = np.asarray(target.array)
@@ -385,12 +400,6 @@ def sign_of_variance(given: Given) -> None:
     numbers = var.detach().array if is_array(var) else var
     if np.any(np.asarray(numbers) < 0):
         raise ValueError("var has negative entry/entries")
-
-
-@look_of(f"{F}batch_norm")
-def axes_of_batches(given: Given) -> None:
-    if given["input"].ndim < 2:
-        raise ValueError(f"batch_norm: input has shape {[*given['input'].shape]}, expected (N, C, ...)")
 
 
 @look_each_time_of(f"{F}interpolate", f"{F}upsample", f"{F}upsample_nearest", f"{F}upsample_bilinear")
@@ -621,7 +630,8 @@ def least_axes_of_norms(given: Given) -> None:
             f"input of size {[*x.shape]}"
         )
     weight: Any = given.get("weight")
-    if is_array(weight) and kind_of(weight) == kind_of(x) in "fc":
+    is_plain = is_array(weight) and kind_of(weight) == kind_of(x) in "fc"
+    if is_plain and not are_mixed({"input": numpy_name(x.dtype), "weight": numpy_name(weight.dtype)}):
         given["weight"] = xp.astype(weight, x.dtype, copy=False)
     if is_array(weight) and tuple(weight.shape) != shape:
         raise RuntimeError(

@@ -63,6 +63,9 @@ def range_of_probabilities(given: Given) -> None:
         if p.is_tracer:
             return
         p = np.asarray(p.detach().array)
+        if p.dtype.kind == "c" and p.imag.any():
+            raise RuntimeError(f"value cannot be converted to type double without overflow: {p}")
+        p = p.real
     if not np.all((np.asarray(p) >= 0) & (np.asarray(p) <= 1)):
         raise RuntimeError(f"bernoulli: Expected probabilities from 0 to 1, found {p}")
 

@@ -49,7 +49,7 @@ PROMOTING = frozenset(
         *(f"special.{start}{name}" for name in POLYNOMIALS for start in ("", "shifted_")),
         *(f"nn.functional.{name}" for name in ("mse_loss", "l1_loss", "smooth_l1_loss")),
         "nn.functional.cosine_similarity",
-        *(f"nn.functional.{name}" for name in ("margin_ranking_loss", "gaussian_nll_loss")),
+        *(f"nn.functional.{name}" for name in ("margin_ranking_loss", "gaussian_nll_loss", "kl_div")),
     }
 )
 

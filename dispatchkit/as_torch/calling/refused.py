@@ -69,6 +69,25 @@ INSTEAD: dict[str, tuple[str, Callable[[dict[str, Any]], bool]]] = {
     "nn.functional.smooth_l1_loss": ("nn.functional.l1_loss", is_l1_loss),
 }
 
+# Norms, which take samples of half precision beside weights and statistics that are all of single precision.
+NORMS = frozenset(
+    {
+        *(f"native_{kind}_norm" for kind in ("batch", "group", "layer")),
+        *(f"nn.functional.{kind}_norm" for kind in ("batch", "group", "instance", "layer")),
+    }
+)
+# Arguments that may be of another dtype than the others, whatever samples of a function show.
+OF_OTHER_DTYPES: dict[str, tuple[str, ...]] = {"nn.functional.instance_norm": ("running_mean", "running_var")}
+
+
+def are_mixed(dtypes: dict[str, str]) -> bool:
+    """Return whether samples are of half precision, and all else of single precision."""
+    return (
+        dtypes.get("input") == "float16"
+        and {*dtypes.values()} == {"float16", "float32"}
+        and ([*dtypes.values()].count("float16") == 1)
+    )
+
 
 @cache
 def _table() -> dict[str, dict[str, list[frozenset[str]]]]:
@@ -106,6 +125,8 @@ class RefusedDtypes:
     kinds : of which some dtype is refused, as NumPy abbreviates them
     after_all : kinds that are taken after all, and what says for which arguments
     instead : the dtypes of the function that this one is for some arguments, and what says for which
+    is_norm : whether samples may be of half precision, and all else of single precision
+    others : arguments that may be of other dtypes
     """
 
     def __init__(self, path: str) -> None:
@@ -119,6 +140,9 @@ class RefusedDtypes:
         self.numbers = NUMBERS_AS_OPERANDS - {"value"} if path in PROMOTING else frozenset()
         rows = dict(_table().get(path, {}))
         self.results, *_ = rows.pop("dtype", [frozenset()])
+        self.is_norm, self.others = path in NORMS, OF_OTHER_DTYPES.get(path, ())
+        for name in self.others:
+            rows.pop(name, None)
         self.group: tuple[str, ...] = ()
         self.together: frozenset[str] = frozenset()
         self.of_numbers: frozenset[str] = frozenset()
@@ -195,6 +219,8 @@ class RefusedDtypes:
                 raise RuntimeError(
                     f"{self.name}(): expected argument {name!r} to have another dtype, but got {NAMES[dtype]}"
                 )
+            return
+        if self.is_norm and are_mixed({name: dtype for name, dtype in dtypes.items() if name not in self.others}):
             return
         others = [other for other in self.group if self.single.get(other) == SAME]
         for other in (*self.group[:1], *others):

@@ -341,6 +341,8 @@ MASKED = ("amax", "amin", "argmax", "argmin", "cumprod", "cumsum", "log_softmax"
 @look_of(*(f"masked.{name}" for name in (*MASKED, "normalize", "prod", "softmax", "softmin", "std", "sum", "var")))
 def axes_of_mask(given: Given) -> None:
     # Before a number is taken as one element along an axis.
+    if not hasattr(given["input"], "dtype"):
+        raise TypeError(f"argument 'input' (position 1) must be Tensor, not {type(given['input']).__name__}")
     mask: Any = given.get("mask")
     if is_array(mask) and kind_of(mask) != "b":
         given["mask"] = mask = mask != 0

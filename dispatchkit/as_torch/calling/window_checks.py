@@ -19,11 +19,19 @@ def stride_of_windows(given: Given) -> None:
         del given["stride"]
 
 
-@look_each_time_of(f"{F}avg_pool1d")
-def elements_along_sequence(given: Given) -> None:
-    x: Any = given["input"]
-    if not x.shape[-1]:
-        raise RuntimeError(f"avg_pool1d: Expected sequences of at least one element, but got shape {[*x.shape]}")
+def _look_at_samples(axes: int) -> None:
+    @look_each_time_of(*(f"{F}{kind}_pool{axes}d" for kind in ("avg", "max", "lp")))
+    def elements_of_samples(given: Given) -> None:
+        x = given["input"]
+        if x.ndim in (axes + 1, axes + 2) and 0 in x.shape[x.ndim - axes - 1 :]:
+            raise RuntimeError(
+                f"Expected {axes + 1}D or {axes + 2}D (batch mode) tensor with optional 0 dim batch size for input, "
+                f"but got shape {[*x.shape]}, whose samples have no elements"
+            )
+
+
+for _axes in (1, 2, 3):
+    _look_at_samples(_axes)
 
 
 @look_each_time_of(f"{F}avg_pool3d")

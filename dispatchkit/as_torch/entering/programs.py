@@ -53,6 +53,7 @@ from dispatchkit.as_torch.methods import storages
 from dispatchkit.as_torch.methods.further_methods import give_further_methods
 from dispatchkit.as_torch.methods.reshaped import give_shapes_in_place
 from dispatchkit.as_torch.methods.torch_functions import give_torch_function
+from dispatchkit.as_torch.network_functions import norms
 from dispatchkit.as_torch.spelling import FUNCTIONS, HOME, Module, Tensor, enter_module, spelling_results
 from dispatchkit.nn import utils
 from dispatchkit.optim import hooks
@@ -222,6 +223,7 @@ def _enter_layers() -> None:
     held = of_module("nn")
     recurrent = {name: derived(name, "nn", packed_sequences.TakesPacked, held[name]) for name in ("GRU", "RNN")}
     recurrent["LSTM"] = derived("LSTM", "nn", packed_sequences.Projected, held["LSTM"])
+    recurrent |= {name: derived(name, "nn", value, held[name]) for name, value in norms.LAYERS.items()}
     with_options = {
         "Embedding": further_options.Lookup,
         "MultiheadAttention": further_options.Attending,
@@ -240,9 +242,9 @@ def _enter_layers() -> None:
         extend_module(path, layers_of_all)
     extend_module("nn.modules.module", OF_ALL_MODULES)
     extend_module("nn.parallel", {"DataParallel": DataParallel})
-    norms = ("weight_norm", "remove_weight_norm", "spectral_norm", "remove_spectral_norm")
+    by_hooks = ("weight_norm", "remove_weight_norm", "spectral_norm", "remove_spectral_norm")
     of_fusion = {name: getattr(fused, name) for name in fused.__all__}
-    extend_module("nn.utils", {name: getattr(reparametrized, name) for name in norms} | of_fusion)
+    extend_module("nn.utils", {name: getattr(reparametrized, name) for name in by_hooks} | of_fusion)
     enter_module("nn.utils.fusion", {name: value for name, value in of_fusion.items() if name != "skip_init"})
     places = (
         *("cached", "is_parametrized", "register_parametrization", "remove_parametrizations"),

@@ -203,7 +203,7 @@ METHODS = (adjoint, apply_, polygamma, resize_, resize_as_, set_, where)
 def give_shapes_in_place() -> None:
     """Give tensors these methods."""
     for name in SHAPES:
-        setattr(Tensor, f"{name}_", in_another_shape(name, FUNCTIONS[name]))
+        setattr(Tensor, f"{name}_", in_another_shape(name, getattr(Tensor, name)))
     for method in METHODS:
         setattr(Tensor, method.__name__, method)
     for name, path in BY_FUNCTION.items():

@@ -6,7 +6,7 @@ What a norm gives back besides its result has a gradient of the group norm alone
 from __future__ import annotations
 
 from dispatchkit.as_torch.network_functions.grids import grid_sample
-from dispatchkit.as_torch.networks import batch_norm
+from dispatchkit.as_torch.network_functions.norms import batch_norm
 from dispatchkit.as_torch.shared import word_for, written_functions
 from dispatchkit.as_torch.table import ALONE
 from dispatchkit.declare.namespace import tensor_namespace as xp

@@ -108,7 +108,10 @@ class Outcome:
 
 def is_drawn(call: Call) -> bool:
     """Return whether the result of a call is random."""
-    return call.path in DRAWN or bool(call.kwargs.get("dropout_p"))
+    drops = call.kwargs.get("dropout_p", 0.0)
+    if call.path == "nn.functional.scaled_dot_product_attention":
+        drops = (*call.args, *(0.0,) * 5)[4] or drops
+    return call.path in DRAWN or bool(drops)
 
 
 def function_of(call: Call, module: Any) -> Any:
@@ -319,37 +322,36 @@ def compared_part(call: Call, x: Any, y: Any) -> Difference | None:
 
 def compared_values(call: Call, sort: str, a: Any, b: Any) -> Difference | None:
     """Return where elements differ by more than rounding."""
-    if a.dtype.kind not in "fc":
-        if np.array_equal(a, b):
-            return None
-    else:
-        dtypes = dtypes_of(call)
-        coarse = not dtypes.isdisjoint(("float32", "complex64")) or a.dtype.name in ("float32", "complex64")
-        rtol, atol = (2e-3, 2e-4) if coarse else (1e-6, 1e-8)
-        if "float16" in dtypes:
-            rtol, atol = 2e-2, 2e-2
-        if sort != "value":
-            rtol, atol = rtol * 10, atol * 10
-        finite = np.isfinite(b)
-        scale = 1.0
-        if finite.any():
-            scale = max(1.0, float(np.abs(b[finite]).max(initial=0)))
-        if np.allclose(a, b, rtol=rtol, atol=atol * scale, equal_nan=True):
-            if sort == "value" and a.dtype.kind == "f":
-                zero = (a == 0) & (b == 0) & (np.signbit(a) != np.signbit(b))
-                if zero.any():
-                    return Difference(call, sort, "the sign of a zero")
-            return None
-        if (
-            a.dtype.kind == "c"
-            and np.array_equal(np.isfinite(a), np.isfinite(b))
-            and np.allclose(a[np.isfinite(a)], b[np.isfinite(b)], rtol=rtol, atol=atol * scale)
-        ):
-            return Difference(call, sort, "complex infinities")
     text = f"{shown(a)} for {shown(b)}"
-    if a.dtype.kind in "fc" and a.shape == b.shape:
-        text += of_numbers_apart(a, b, ~np.isclose(a, b, rtol=rtol, atol=atol * scale, equal_nan=True))
-    return Difference(call, sort, text)
+    if a.dtype.kind not in "fc":
+        return None if np.array_equal(a, b) else Difference(call, sort, text)
+    apart = numbers_apart(call, sort, a, b)
+    if not apart.any():
+        if sort == "value" and a.dtype.kind == "f":
+            zero = (a == 0) & (b == 0) & (np.signbit(a) != np.signbit(b))
+            if zero.any():
+                return Difference(call, sort, "the sign of a zero")
+        return None
+    finite = np.isfinite(a)
+    if a.dtype.kind == "c" and np.array_equal(finite, np.isfinite(b)) and not apart[finite].any():
+        return Difference(call, sort, "complex infinities")
+    return Difference(call, sort, text + of_numbers_apart(a, b, apart))
+
+
+def numbers_apart(call: Call, sort: str, a: Any, b: Any) -> Any:
+    """Return which elements differ by more than rounding."""
+    dtypes = dtypes_of(call)
+    coarse = not dtypes.isdisjoint(("float32", "complex64")) or a.dtype.name in ("float32", "complex64")
+    rtol, atol = (2e-3, 2e-4) if coarse else (1e-6, 1e-8)
+    if "float16" in dtypes:
+        rtol, atol = 2e-2, 2e-2
+    if sort != "value":
+        rtol, atol = rtol * 10, atol * 10
+    finite = np.isfinite(b)
+    scale = 1.0
+    if finite.any():
+        scale = max(1.0, float(np.abs(b[finite]).max(initial=0)))
+    return ~np.isclose(a, b, rtol=rtol, atol=atol * scale, equal_nan=True)
 
 
 def dtypes_of(call: Call) -> set[str]:
@@ -361,11 +363,13 @@ def dtypes_of(call: Call) -> set[str]:
 
 
 def of_numbers_apart(a: Any, b: Any, apart: Any) -> str:
-    """Return what is said where all that differ are NaN, or infinite, in PyTorch alone, or went to a neighbour."""
+    """Return what is said where all that differ are not finite in PyTorch alone, or went to a neighbour."""
     if (np.isnan(b) & ~np.isnan(a))[apart].all():
         return " (NaN there alone)"
     if (np.isinf(b) & np.isfinite(a))[apart].all():
         return " (infinite there alone)"
+    if ((np.isnan(b) & ~np.isnan(a)) | (np.isinf(b) & np.isfinite(a)))[apart].all():
+        return " (NaN or infinite there alone)"
     if a.ndim == 1 and has_moved(a - b):
         return " (moved to a neighbour)"
     return ""
@@ -434,14 +438,16 @@ def compared_gradients(call: Call, ours: Outcome, theirs: Outcome) -> Difference
             if found is None:
                 continue
             if not (are_finite(theirs) and are_finite_arguments(call)):
-                return Difference(call, sort, f"an operand is not finite, {of_differing(a, b)}: {found.text}")
-            return Difference(call, sort, f"{of_differing(a, b)}: {found.text}")
+                return Difference(
+                    call, sort, f"an operand is not finite, {of_differing(call, sort, a, b)}: {found.text}"
+                )
+            return Difference(call, sort, f"{of_differing(call, sort, a, b)}: {found.text}")
     return None
 
 
-def of_differing(a: Any, b: Any) -> str:
+def of_differing(call: Call, sort: str, a: Any, b: Any) -> str:
     """Return whether both of the numbers that differ are finite, anywhere."""
-    apart = ~np.isclose(a, b, rtol=1e-2, atol=1e-6, equal_nan=True)
+    apart = numbers_apart(call, sort, a, b)
     both = np.isfinite(a) & np.isfinite(b)
     if both.all() or (both & apart).any():
         return "finite ones differ"
