@@ -12,6 +12,8 @@ from typing import Any, Literal
 import numpy as np
 from numpy.lib.array_utils import normalize_axis_index, normalize_axis_tuple
 
+from dispatchkit.backends.numpy_choices import logaddexp, where
+
 # The stub of the reduction does not know its positional form.
 _sum: Callable[..., Any] = np.add.reduce
 SMALL = 4096  # elements that NumPy adds in the time that a second look takes
@@ -346,11 +348,8 @@ class NumpyNamespace:
             y = np.floor_divide(x1, x2)
         return np.where(infinite, np.floor(np.divide(x1, x2, dtype=y.dtype)), y)
 
-    @staticmethod
-    @np.errstate(invalid="ignore")
-    def logaddexp(x1: Any, x2: Any, /) -> Any:
-        """Add numbers given by their logarithms; NaN stays NaN, of which NumPy warns."""
-        return np.logaddexp(x1, x2)
+    logaddexp = staticmethod(logaddexp)
+    where = staticmethod(where)
 
     @staticmethod
     def expm1(x: Any, /) -> Any:

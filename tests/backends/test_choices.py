@@ -1,0 +1,86 @@
+"""Choices between the elements of large NumPy arrays, and sums of numbers given by their logarithms."""
+
+from __future__ import annotations
+
+import warnings
+from typing import Any
+
+import numpy as np
+import numpy.testing as npt
+import pytest
+
+import dispatchkit as dk
+from dispatchkit.backends.numpy import numpy_namespace
+from dispatchkit.backends.numpy_choices import BLOCK, MANY
+
+INF, NAN = np.inf, np.nan
+COUNTS = [MANY, BLOCK + 3]
+NUMBERS: list[Any] = [0, 0.0, -0.0, 1.5, -2, INF, NAN, 1e300, 2**70, True, np.float32(3.0), np.float64(3.0)]
+
+
+def numbers(count: int, dtype: str, seed: int = 0) -> Any:
+    x = np.random.default_rng(seed).standard_normal(count) * 20
+    if np.dtype(dtype).kind == "f":
+        for place, value in enumerate([NAN, -NAN, INF, -INF, 0.0, -0.0]):
+            x[place::31] = value
+        x[seed::37] = INF
+    else:
+        x = np.rint(x)
+    return x.astype(dtype)
+
+
+def chosen(condition: Any, x1: Any, x2: Any) -> list[Any]:
+    """Return the bytes and dtype of what is chosen, or the warning, by this library and by NumPy."""
+    found: list[Any] = []
+    for choose in (numpy_namespace.where, np.where):
+        try:
+            y = choose(condition, x1, x2)
+            found.append((y.dtype, y.shape, y.tobytes()))
+        except (RuntimeWarning, OverflowError) as error:
+            found.append(type(error))
+    return found
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64", "int32", "int64", "uint8", "float16", "complex64", ">f8"])
+@pytest.mark.parametrize("count", COUNTS)
+def test_chosen_elements_have_the_bits_of_numpys(dtype: str, count: int) -> None:
+    x, other = numbers(count, dtype), numbers(count, dtype, 1)
+    condition = np.random.default_rng(2).random(count) > 0.5
+    operands = [(x, other), (x, x[::-1]), (x, np.float64(1.0) * other), (x, x[:1]), (1.5, 2.5)]
+    operands += [pair for number in NUMBERS for pair in ((x, number), (number, x))]
+    for x1, x2 in operands:
+        found, wanted = chosen(condition, x1, x2)
+        assert found == wanted, (x1, x2)
+
+
+def test_conditions_of_any_layout_choose_as_numpys() -> None:
+    x, other = numbers(4 * MANY, "float64").reshape(4, -1), numbers(4 * MANY, "float64", 1).reshape(4, -1)
+    bytes_of_any_value = np.arange(4 * MANY).astype(np.uint8).view(bool).reshape(4, -1)
+    for condition in (x > 0, (x.T > 0).T, x[:, ::-1] > 0, x[:1] > 0, x.astype(bool), bytes_of_any_value):
+        for x1, x2 in ((x, other), (x, 0), (0, x), (x.T.copy().T, other)):
+            found, wanted = chosen(condition, x1, x2)
+            assert found == wanted
+
+
+def test_gradients_flow_to_what_was_chosen_of_many() -> None:
+    x, other = (dk.tensor(numbers(MANY, "float64", seed), requires_grad=True) for seed in (0, 1))
+    condition = np.random.default_rng(2).random(MANY) > 0.5
+    dk.where(dk.asarray(condition), x, other).backward(dk.ones(MANY))
+    assert x.grad is not None
+    assert other.grad is not None
+    npt.assert_array_equal(x.grad.numpy(), condition)
+    npt.assert_array_equal(other.grad.numpy(), ~condition)
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64", "float16"])
+@pytest.mark.parametrize("count", [3, *COUNTS])
+def test_sums_of_exponentials_are_numpys(dtype: str, count: int) -> None:
+    x, other = numbers(count, dtype), numbers(count, dtype, 1)
+    other[::5] = x[::5]
+    close = {"float64": 1e-14, "float32": 1e-6}.get(dtype, 1e-2)
+    for x1, x2 in ((x, other), (x, 0.0), (0, x), (x, INF), (-INF, x), (x, NAN), (x, x[::-1]), (x, other[:1])):
+        with np.errstate(invalid="ignore"):
+            wanted = np.logaddexp(x1, x2)
+        with warnings.catch_warnings(action="error"):
+            found = numpy_namespace.logaddexp(x1, x2)
+        npt.assert_allclose(found, wanted, rtol=close, atol=close, strict=True)
