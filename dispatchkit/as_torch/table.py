@@ -274,5 +274,3 @@ CHECKED_BY_TYPES = frozenset(
         *(f"fft.{kind}{name}{end}" for kind in ("", "i") for name in ("fft", "rfft", "hfft") for end in ("", "2", "n")),
     }
 )
-# Functions whose checks ask for the elements of integers.
-CHECKED_FOR_INTEGERS = frozenset({"floor_divide", "remainder", "fmod"})

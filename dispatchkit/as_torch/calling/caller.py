@@ -33,11 +33,17 @@ from dispatchkit.as_torch.calling.arguments import arguments_by_name, count_of_t
 from dispatchkit.as_torch.calling.checks import CHECKS, EACH_TIME, LOOKS, kind_of
 from dispatchkit.as_torch.calling.dtypes import FACTORS, UNIFORM, check_dtypes, check_factors
 from dispatchkit.as_torch.calling.outputs import written_into
-from dispatchkit.as_torch.calling.plans import Plan, key_of, plan_of
+from dispatchkit.as_torch.calling.plans import Plan, key_of, plan_of, unchanged_by
 from dispatchkit.as_torch.calling.promotion import PROMOTING, in_common_dtype
 from dispatchkit.as_torch.calling.raised import as_raised_by_pytorch
 from dispatchkit.as_torch.calling.ranks import check_ranks, ranks_of
-from dispatchkit.as_torch.calling.reductions import BROADCASTING, broadcast_target, check_reduction, reduction_of
+from dispatchkit.as_torch.calling.reductions import (
+    BROADCASTING,
+    broadcast_target,
+    check_reduction,
+    reduction_of,
+    refuse_other_shapes,
+)
 from dispatchkit.as_torch.calling.refused import RefusedDtypes
 from dispatchkit.as_torch.calling.results import named
 from dispatchkit.as_torch.calling.sequences import check_several
@@ -147,10 +153,18 @@ class FunctionCaller:
         self.plans_of_method: dict[Any, Plan] = {}
         self.fresh = path in table.COPIED_HERE
         self.results = table.RESULTS.get(path, self.signatures.results)
-        # Whether the kinds of arguments decide what is looked at.
-        checked = self.check is not None and path not in table.CHECKED_BY_TYPES
-        self.is_planned = not (self.fresh or checked or path in BROADCASTING or self.is_read_only)
+        # What carries out calls of plans.
+        self.planned = functools.partial(in_own_memory, function) if self.fresh else function
         self.each_time = EACH_TIME.get(path, [])
+        # What is looked at besides in each call that a plan is known for.
+        self.looks_of_plan: list[Look] = []
+        checked = self.check is not None and path not in table.CHECKED_BY_TYPES
+        if checked or self.fresh:
+            self.looks_of_plan += LOOKS.get(path, ())
+        if checked:
+            self.looks_of_plan.append(functools.partial(unchanged_by, self.check))
+        if path in BROADCASTING:
+            self.looks_of_plan.append(functools.partial(refuse_other_shapes, path))
         along = self.defaults.get(self.lifting or "")
         # Whether nothing is to be looked at but the kind of elements, where there are tensors alone.
         self.looks = list(self.looks_at())
@@ -197,7 +211,7 @@ class FunctionCaller:
         plan = self.plans.get(key)
         if plan is not None:
             try:
-                return self.finished(plan.carried_out(self.function, args, kwargs))
+                return self.finished(plan.carried_out(self.planned, args, kwargs))
             except Exception:  # noqa: BLE001  # what looks at the arguments says it in PyTorch's words
                 key = None
         else:
@@ -324,33 +338,30 @@ class FunctionCaller:
         if not self.takes_dtypes(uncast, refused):
             key = None  # whether there are elements has no part in it
         result = self.compute(given)
+        if self.fresh:
+            result = apart(result, given.values())
         y = self.in_its_memory(result, given)
         if y is not result:
             return self.finished(y)
         if key is not None and self.may_plan(given):
             after = list(given.values())
             if len(after) == len(before) and all(map(operator.is_, after, before)):
-                looks = [*self.each_time, *self.looks_at_factors(given)]
+                looks = [*self.each_time, *self.looks_at_factors(given), *self.looks_of_plan]
                 self.plans[key] = plan_of(self.path, self.names, self.targets, self.by_place, args, kwargs, looks)
         return self.finished(y)
 
     def may_plan(self, given: dict[str, Any]) -> bool:
         """Return whether calls of the same key need not be looked at again."""
-        planned = self.is_planned
-        if self.path in table.CHECKED_FOR_INTEGERS:
-            planned = all(kind_of(x) in "fc" for x in given.values())
-        return planned and len(self.plans) < MOST and not self.lifts(given)
+        return not self.is_read_only and len(self.plans) < MOST and not self.lifts(given)
 
     def has_plain_kind(self, args: tuple[Any, ...]) -> bool:
         """Return whether the first argument alone says of which kind a result is, and nothing is to be done for it."""
         return bool(self.first_decides and args and hasattr(args[0], "dtype") and kind_of(args[0]) not in self.looked)
 
     def in_its_memory(self, y: Any, given: dict[str, Any]) -> Any:
-        """Return a result in the dtype that it keeps, and in memory of its own or that nothing is written into."""
+        """Return a result in the dtype that it keeps, and in memory that nothing is written into where it is a copy."""
         if self.keeps:
             y = self.in_own_dtype(y, given)
-        if self.fresh:
-            y = apart(y, given.values())
         if self.is_read_only:
             make_read_only(y, given.values())
         return y
@@ -597,9 +608,16 @@ def make_read_only(y: Any, arguments: Any) -> None:
         y.array.flags.writeable = False
 
 
+def in_own_memory(function: Call, *args: Any, **kwargs: Any) -> Any:
+    """Return the results of a function in memory of their own."""
+    return apart(function(*args, **kwargs), [*args, *kwargs.values()])
+
+
 def apart(y: Any, arguments: Any) -> Any:
     """Return results in memory of their own, where they share that of arguments."""
     arrays = [x.array for x in arguments if in_memory(x)]
+    if in_memory(y) and y.array.base is None and not any(x is y.array or x.base is y.array for x in arrays):
+        return y
 
     def copied(part: Any) -> Any:
         if in_memory(part) and any(np.may_share_memory(part.array, x) for x in arrays):

@@ -9,17 +9,19 @@ from typing import Any
 
 import numpy as np
 
+from dispatchkit.as_torch.attributes.shapes import Shape
 from dispatchkit.as_torch.calling.arguments import arguments_by_name
 from dispatchkit.declare.source import code_of
 from dispatchkit.graph.storage import Storage
 
-__all__ = ["Plan", "key_of", "plan_of"]
+__all__ = ["OtherArgumentsError", "Plan", "key_of", "plan_of", "unchanged_by"]
 
 Look = Callable[[dict[str, Any]], Any]
 
 # What has part in a key by its value; all else that a key knows may vary from call to call.
 CONSTANTS = frozenset({bool, int, str, type(None)})
 ndarray = np.ndarray
+SEQUENCES = frozenset({tuple, list, Shape})
 LONGEST = 8  # sequences whose elements have part in a key
 
 
@@ -50,7 +52,7 @@ def _put_parts(value: Any, parts: list[Any]) -> bool:
     cls = type(value)
     if cls in CONSTANTS:
         parts += (cls, value)
-    elif cls is tuple or cls is list:
+    elif cls in SEQUENCES:
         if len(value) > LONGEST:
             return False
         if CONSTANTS.issuperset(map(type, value)):
@@ -72,7 +74,7 @@ def _put_parts(value: Any, parts: list[Any]) -> bool:
 
 def _varies(value: Any) -> bool:
     """Return whether a call of the same key may have another value in the place of one."""
-    if type(value) in (tuple, list):
+    if type(value) in SEQUENCES:
         return any(map(_varies, value))
     return type(value) not in CONSTANTS
 
@@ -86,6 +88,20 @@ class _Varying:
 
 class OtherArgumentsError(Exception):
     """What looks at a call puts another argument in the place of one."""
+
+
+def unchanged_by(check: Look, given: dict[str, Any]) -> None:
+    """Have the arguments of a call looked at by what may put others in their places.
+
+    Raises
+    ------
+    OtherArgumentsError : where it does
+    """
+    after = check(given)
+    if after is None or after is given:
+        return
+    if after.keys() != given.keys() or not all(after[name] is value for name, value in given.items()):
+        raise OtherArgumentsError
 
 
 class Plan:

@@ -38,7 +38,7 @@ def quick(  # noqa: C901
     classes : of tensors and parameters
     plans : of calls that `otherwise` carries out by them
     """
-    function, looked, one_dtype = whole.function, whole.looked, whole.one_dtype
+    function, planned, looked, one_dtype = whole.function, whole.planned, whole.looked, whole.one_dtype
     alone = _types_of_tensors(whole, most, classes)
     # What carries out the calls of plans by which the first argument alone varies, by the types of all arguments and
     # the names of some, then by what is left of the key: it is found in a third of the time.
@@ -81,10 +81,10 @@ def quick(  # noqa: C901
         if plan is None:
             return otherwise(args, kwargs)
         if plan.of_first is not None and args and (kind := _kind_of(args[0])) is not None:
-            run = plan.of_first(function, as_tuple=type(args[0]) is list)
+            run = plan.of_first(planned, as_tuple=type(args[0]) is list)
             by_types.setdefault(types, {})[kind, (*args[1:], *kwargs.values())] = run
         try:
-            y = plan.carried_out(function, args, kwargs)
+            y = plan.carried_out(planned, args, kwargs)
         except Exception:  # noqa: BLE001  # likewise
             return otherwise(args, kwargs)
         return y if type(y) in classes else whole.finished(y)
