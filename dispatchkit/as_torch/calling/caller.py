@@ -153,18 +153,11 @@ class FunctionCaller:
         self.plans_of_method: dict[Any, Plan] = {}
         self.fresh = path in table.COPIED_HERE
         self.results = table.RESULTS.get(path, self.signatures.results)
-        # What carries out calls of plans.
+        # With results in memory of their own, where they are to have it.
         self.planned = functools.partial(in_own_memory, function) if self.fresh else function
         self.each_time = EACH_TIME.get(path, [])
         # What is looked at besides in each call that a plan is known for.
-        self.looks_of_plan: list[Look] = []
-        checked = self.check is not None and path not in table.CHECKED_BY_TYPES
-        if checked or self.fresh:
-            self.looks_of_plan += LOOKS.get(path, ())
-        if checked:
-            self.looks_of_plan.append(functools.partial(unchanged_by, self.check))
-        if path in BROADCASTING:
-            self.looks_of_plan.append(functools.partial(refuse_other_shapes, path))
+        self.looks_of_plans = list(self.looks_at_all())
         along = self.defaults.get(self.lifting or "")
         # Whether nothing is to be looked at but the kind of elements, where there are tensors alone.
         self.looks = list(self.looks_at())
@@ -338,15 +331,13 @@ class FunctionCaller:
         if not self.takes_dtypes(uncast, refused):
             key = None  # whether there are elements has no part in it
         result = self.compute(given)
-        if self.fresh:
-            result = apart(result, given.values())
         y = self.in_its_memory(result, given)
         if y is not result:
             return self.finished(y)
         if key is not None and self.may_plan(given):
             after = list(given.values())
             if len(after) == len(before) and all(map(operator.is_, after, before)):
-                looks = [*self.each_time, *self.looks_at_factors(given), *self.looks_of_plan]
+                looks = [*self.each_time, *self.looks_at_factors(given), *self.looks_of_plans]
                 self.plans[key] = plan_of(self.path, self.names, self.targets, self.by_place, args, kwargs, looks)
         return self.finished(y)
 
@@ -384,6 +375,18 @@ class FunctionCaller:
         if self.path in BROADCASTING:
             yield functools.partial(broadcast_target, self.path)
 
+    def looks_at_all(self) -> Iterator[Look]:
+        """Yield what looks at the arguments in calls of plans, too, as it does not ask for their kinds alone."""
+        check = self.check
+        if self.path in table.CHECKED_BY_TYPES:
+            check = None
+        if check is not None or self.fresh:
+            yield from LOOKS.get(self.path, ())
+        if check is not None:
+            yield functools.partial(unchanged_by, check)
+        if self.path in BROADCASTING:
+            yield functools.partial(refuse_other_shapes, self.path)
+
     def looks_at_factors(self, given: dict[str, Any]) -> Iterator[Look]:
         """Yield what looks at factors in each call, where one is a number that may vary."""
         if any(type(given.get(name)) is float for name in FACTORS):
@@ -415,7 +418,7 @@ class FunctionCaller:
         first = [arguments.pop(parameter) for parameter in self.by_place if parameter in arguments]
         # Of other arrays than NumPy's the numbers that a function adds are of their library, too.
         with making_like(given) or nullcontext():
-            y = self.function(*first, **arguments)
+            y = self.planned(*first, **arguments)
         if lifts:
             return map_leaves(sequence_items, lowered, y)
         return y
