@@ -19,7 +19,7 @@ MANY, MANY_LOGARITHMS = 1 << 13, 1 << 7
 BLOCK = 1 << 15
 BOOL = np.dtype(bool)
 # Integers of as many bits, by the characters of dtypes.
-INTEGERS = {"f": np.int32, "i": np.int32, "d": np.int64, "l": np.dtype("l").type, "q": np.int64}
+INTEGERS: dict[str, Any] = {"f": np.int32, "i": np.int32, "d": np.int64, "l": np.dtype("l").type, "q": np.int64}
 # What keeps its value in an array of floating-point numbers.
 NUMBERS = (int, float)
 DTYPES = (np.dtype("float32"), np.dtype("float64"))
