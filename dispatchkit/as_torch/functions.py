@@ -424,6 +424,9 @@ def _order_of_parts(input, dim):
 
 def nn_functional_pad(input, pad, mode="constant", value=None):
     last = list(zip(pad[::2], pad[1::2], strict=True))[::-1]
+    others = ((0, 0),) * (input.ndim - len(last))
+    if mode == "constant" and min(pad, default=0) >= 0:
+        return xp.pad(input, (*others, *last), constant_values=value or 0)
     # What is negative is cut off; of elements that are repeated, those behind it count, too.
     cuts = (..., *(slice(max(0, -before), min(0, after) or None) for before, after in last))
     cuts_first = min(pad, default=0) < 0 and mode in ("constant", "circular")
@@ -432,7 +435,7 @@ def nn_functional_pad(input, pad, mode="constant", value=None):
         raise RuntimeError(f"narrow(): length must be non-negative, found {[*lengths]} and padding {[*pad]}")
     if cuts_first:
         input = input[cuts]
-    widths = ((0, 0),) * (input.ndim - len(last)) + tuple((max(0, before), max(0, after)) for before, after in last)
+    widths = others + tuple((max(0, before), max(0, after)) for before, after in last)
     if mode == "constant":
         return xp.pad(input, widths, constant_values=value or 0)
     y = xp.pad(input, widths, {"replicate": "edge", "circular": "wrap"}.get(mode, mode))

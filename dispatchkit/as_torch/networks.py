@@ -471,10 +471,13 @@ def _room_of_windows(length, kernel, count):
 def _of_windows(axes):
     """Yield the functions of largest elements of windows over a number of axes."""
     layer = getattr(nn, f"MaxPool{axes}d")
+    pooled = getattr(functional, f"max_pool{axes}d", None)
 
     several = partial(_lengths_along, layer, axes)
 
     def max_pool(input, kernel_size, stride=None, padding=0, dilation=1, ceil_mode=False, return_indices=False):
+        if not return_indices and pooled is not None:
+            return pooled(input, kernel_size, stride, padding, dilation, ceil_mode)
         if not return_indices:
             return layer(kernel_size, stride, padding, dilation, ceil_mode)(input)
         windows = windows_of(layer, input, kernel_size, stride, padding, dilation, ceil_mode)

@@ -621,8 +621,8 @@ def least_axes_of_norms(given: Given) -> None:
             f"input of size {[*x.shape]}"
         )
     weight: Any = given.get("weight")
-    if is_array(weight) and kind_of(weight) == kind_of(x) in "fc":
-        given["weight"] = xp.astype(weight, x.dtype, copy=False)
+    if is_array(weight) and weight.dtype != x.dtype and kind_of(weight) == kind_of(x) in "fc":
+        given["weight"] = xp.astype(weight, x.dtype)
     if is_array(weight) and tuple(weight.shape) != shape:
         raise RuntimeError(
             f"Expected weight to be of same shape as normalized_shape, but got weight of shape {[*weight.shape]} and "

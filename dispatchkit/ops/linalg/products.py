@@ -245,10 +245,6 @@ def mm(xp: Namespace, x1: Array, x2: Array, /) -> Array:
     return xp.matmul(x1, x2)
 
 
-mm.def_transpose("x1")(matmul_transpose_x1)
-mm.def_transpose("x2")(matmul_transpose_x2)
-
-
 @product(samples=lambda: [sample(draw(2, 3), draw(3))])
 def mv(xp: Namespace, x1: Array, x2: Array, /) -> Array:
     """Multiply a matrix with a vector.
@@ -278,10 +274,6 @@ def mv(xp: Namespace, x1: Array, x2: Array, /) -> Array:
     require_ndim(mv, "x1", x1, 2, "matmul")
     require_ndim(mv, "x2", x2, 1, "matmul")
     return xp.matmul(x1, x2)
-
-
-mv.def_transpose("x1")(matmul_transpose_x1)
-mv.def_transpose("x2")(matmul_transpose_x2)
 
 
 @product(samples=lambda: [sample(draw(2, 2, 3), draw(2, 3, 4))])
@@ -317,10 +309,6 @@ def bmm(xp: Namespace, x1: Array, x2: Array, /) -> Array:
     return xp.matmul(x1, x2)
 
 
-bmm.def_transpose("x1")(matmul_transpose_x1)
-bmm.def_transpose("x2")(matmul_transpose_x2)
-
-
 @product(samples=lambda: [sample(draw(3), draw(3)), sample(draw(0), draw(0))])
 def dot(xp: Namespace, x1: Array, x2: Array, /) -> Array:
     """Sum the products of the elements of two vectors, without conjugation.
@@ -349,10 +337,6 @@ def dot(xp: Namespace, x1: Array, x2: Array, /) -> Array:
     require_ndim(dot, "x1", x1, 1, "matmul")
     require_ndim(dot, "x2", x2, 1, "matmul")
     return xp.matmul(x1, x2)
-
-
-dot.def_transpose("x1")(matmul_transpose_x1)
-dot.def_transpose("x2")(matmul_transpose_x2)
 
 
 @dot.def_kernel("numpy")
