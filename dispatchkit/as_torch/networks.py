@@ -468,12 +468,10 @@ def _room_of_windows(length, kernel, count):
     return room
 
 
-def _of_windows(axes):
-    """Yield the functions of largest elements of windows over a number of axes."""
+def _pooling(axes):
+    """Return the function that finds the largest elements of windows over a number of axes."""
     layer = getattr(nn, f"MaxPool{axes}d")
     pooled = getattr(functional, f"max_pool{axes}d", None)
-
-    several = partial(_lengths_along, layer, axes)
 
     def max_pool(input, kernel_size, stride=None, padding=0, dilation=1, ceil_mode=False, return_indices=False):
         if not return_indices and pooled is not None:
@@ -484,6 +482,14 @@ def _of_windows(axes):
         starts = [np.arange(along.count)[:, None] * along.stride - along.before for along in windows]
         tables = [s + np.arange(w.kernel) * w.dilation for s, w in zip(starts, windows, strict=True)]
         return _largest(input, tables, True)
+
+    return max_pool
+
+
+def _of_windows(axes):
+    """Yield the functions of largest elements of windows over a number of axes."""
+    layer = getattr(nn, f"MaxPool{axes}d")
+    several = partial(_lengths_along, layer, axes)
 
     def adaptive_max_pool(input, output_size, return_indices=False):
         tables, lengths = [], input.shape[-axes:]
@@ -516,7 +522,7 @@ def _of_windows(axes):
             tables.append(starts.astype(np.int64)[..., None] + np.arange(kernels[axis]))
         return _largest(input, tables, return_indices)
 
-    yield from (max_pool, adaptive_max_pool, _unpooling(axes))
+    yield from (_pooling(axes), adaptive_max_pool, _unpooling(axes))
     if axes > 1:
         yield fractional_max_pool
 
