@@ -199,7 +199,7 @@ def _look_at_dropout(path: str, *, training: bool) -> None:
         draws = given.get("training", training) and 0 < given.get("p", 0.5) < 1
         if path.endswith("alpha_dropout") and draws and kind_of(x) == "c":
             raise NotImplementedError(f'"{path.rpartition(".")[2]}" not implemented for {dtype_name(x)!r}')
-        if draws and x.numel() and kind_of(x) in "bui":
+        if draws and kind_of(x) in "bui" and x.numel():
             raise RuntimeError(f"result type Double can't be cast to the desired output type {dtype_name(x)}")
 
 

@@ -44,7 +44,7 @@ def _one_by_one(rows: Any, count: int, largest: bool) -> Any:
 
     None where the opposite is an extreme itself, or the smallest element is not found since there is a NaN.
     """
-    if rows.dtype.kind == "f":
+    if floating := rows.dtype.kind == "f":
         least, most = -np.inf, np.inf
     else:
         least, most = np.iinfo(rows.dtype).min, np.iinfo(rows.dtype).max
@@ -54,7 +54,9 @@ def _one_by_one(rows: Any, count: int, largest: bool) -> Any:
     for rank in range(count):
         place = find(rest, 1)
         found = rest[numbers, place]
-        if (rank and (found == opposite).any()) or (not largest and (found != found).any()):
+        if rank and (found == opposite).any():
+            return None
+        if floating and not largest and np.isnan(found).any():
             return None
         indices[:, rank] = place
         rest[numbers, place] = opposite
