@@ -84,3 +84,49 @@ def test_sums_of_exponentials_are_numpys(dtype: str, count: int) -> None:
         with warnings.catch_warnings(action="error"):
             found = numpy_namespace.logaddexp(x1, x2)
         npt.assert_allclose(found, wanted, rtol=close, atol=close, strict=True)
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64", "float16", "int64", "bool"])
+@pytest.mark.parametrize("count", [3, 2000, *COUNTS])
+def test_rectified_numbers_are_numpys(dtype: str, count: int) -> None:
+    x = numbers(count, dtype)
+    for given in (x, x[::-1], np.stack([x, x]), np.stack([x, x]).T):
+        npt.assert_array_equal(dk.relu(dk.asarray(given)).numpy(), np.maximum(given, 0), strict=True)
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+@pytest.mark.parametrize("slope", [0.01, 1e-40, 0.0, -0.5, 1.0, 2.0, 1])
+def test_negative_numbers_are_multiplied_by_any_slope(dtype: str, slope: float) -> None:
+    x = numbers(COUNTS[0], dtype)
+    with np.errstate(invalid="ignore"):
+        wanted = np.where(x > 0, x, x * slope)
+        leaf = dk.tensor(x, requires_grad=True)
+        y = dk.nn.functional.leaky_relu(leaf, slope)
+    npt.assert_array_equal(y.detach().numpy(), wanted, strict=True)
+    npt.assert_array_equal(np.signbit(y.detach().numpy()), np.signbit(wanted))
+    y.backward(dk.ones_like(y))
+    assert leaf.grad is not None
+    npt.assert_array_equal(leaf.grad.numpy(), np.where(x > 0, 1, slope).astype(dtype), strict=True)
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+@pytest.mark.parametrize("shape", [(40, 50), (3, 1000), (3, 1100), (20000, 2), (70001,), (3, 0), (2000, 1)])
+def test_sums_of_rows_and_norms_are_those_of_exact_sums(dtype: str, shape: tuple[int, ...]) -> None:
+    x = (np.random.default_rng(0).random(shape) + 0.5).astype(dtype)
+    close = 1e-6 if dtype == "float32" else 1e-14
+    for axis in (None, -1, len(shape) - 1, 0):
+        for keepdims in (False, True):
+            found = dk.sum(dk.asarray(x), axis=axis, keepdims=keepdims).numpy()
+            wanted = x.astype("longdouble").sum(axis=axis, keepdims=keepdims)
+            npt.assert_allclose(found, wanted.astype(dtype), rtol=close, strict=True)
+            found = dk.linalg.vector_norm(dk.asarray(x), axis=axis, keepdims=keepdims).numpy()
+            wanted = np.sqrt((x.astype("longdouble") ** 2).sum(axis=axis, keepdims=keepdims))
+            npt.assert_allclose(found, wanted.astype(dtype), rtol=close, strict=True)
+
+
+def test_sums_of_rows_hold_infinities_and_nan() -> None:
+    x = np.ones((4, 500), dtype="float32")
+    x[0, 3], x[1, 4], x[2, :2] = NAN, INF, (INF, -INF)
+    with np.errstate(invalid="ignore"):
+        npt.assert_array_equal(dk.sum(dk.asarray(x), axis=1).numpy(), [NAN, INF, NAN, 500])
+    npt.assert_array_equal(dk.linalg.vector_norm(dk.asarray(x), axis=1).numpy()[:3], [NAN, INF, INF])

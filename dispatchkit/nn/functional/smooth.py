@@ -10,6 +10,7 @@ import numpy as np
 
 from dispatchkit.backends.arrays import computes_alone
 from dispatchkit.backends.numpy import numpy_namespace
+from dispatchkit.declare.decorators import body_on_numpy
 from dispatchkit.declare.samples import draw, sample
 from dispatchkit.nn.functional import smooth_numpy
 from dispatchkit.nn.functional.rows import DTYPES
@@ -259,6 +260,16 @@ def softplus(xp: Any, x: Tensor, /, beta: float = 1.0, threshold: float = 20.0) 
     x = real_floats(xp, softplus, x)
     scaled = x * beta
     return xp.where(scaled > threshold, x, xp.logaddexp(scaled, 0.0) / beta)
+
+
+@softplus.def_kernel("numpy")
+def softplus_numpy(x, /, beta=1.0, threshold=20.0):
+    if type(x) is not np.ndarray or x.dtype not in DTYPES or beta != 1 or type(threshold) not in (int, float):
+        return body_on_numpy(softplus)(x, beta, threshold)
+    y, beyond = numpy_namespace.logaddexp(x, 0.0), x > threshold
+    if beyond.any():
+        return numpy_namespace.where(beyond, x, y)
+    return y
 
 
 @softplus.def_partial
