@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import operator
 from collections.abc import Callable, Mapping, Sequence
-from functools import partial
+from functools import cache, partial
 from typing import Any
 
 import numpy as np
@@ -14,7 +14,7 @@ from dispatchkit.as_torch.calling.arguments import arguments_by_name
 from dispatchkit.declare.source import code_of
 from dispatchkit.graph.storage import Storage
 
-__all__ = ["OtherArgumentsError", "Plan", "key_of", "plan_of", "unchanged_by"]
+__all__ = ["OtherArgumentsError", "Plan", "key_function", "key_of", "kinds_of", "plan_of", "unchanged_by"]
 
 Look = Callable[[dict[str, Any]], Any]
 
@@ -156,6 +156,48 @@ class Plan:
                 arguments[name] = _taken(source, args, kwargs)
         return function(*first, **arguments)
 
+    def compiled(self, function: Any, count: int, names: Sequence[str]) -> Callable[..., Any]:
+        """Return what carries out the calls of another function, with the arguments by name behind those by position.
+
+        Parameters
+        ----------
+        function : the other
+        count : of arguments by position
+        names : of those by name, in their order
+        """
+        place_of = {**{place: place for place in range(count)}, **{name: count + i for i, name in enumerate(names)}}
+        constants: list[Any] = []
+
+        def passed(value: Any) -> str:
+            if isinstance(value, _Varying):
+                return f"a{place_of[value.place]}"
+            constants.append(value)
+            return f"c{len(constants) - 1}"
+
+        first = [passed(x) for x in self.first]
+        arguments = [f"{name}={passed(x)}" for name, x in self.arguments.items()]
+        lines = []
+        if self.looks:
+            given = {name: passed(value) for name, _, value in self.given}
+            held = [f"given[{name!r}] is {value}" for name, value in given.items()]
+            lines = [
+                f"        given = {{{', '.join(f'{name!r}: {value}' for name, value in given.items())}}}",
+                *[f"        l{i}(given)" for i in range(len(self.looks))],
+                f"        if not (len(given) == {len(given)} and {' and '.join(held)}):",
+                "            raise OtherArgumentsError",
+            ]
+        outer = ["function", *[f"l{i}" for i in range(len(self.looks))], *[f"c{i}" for i in range(len(constants))]]
+        text = [
+            f"def carrying({', '.join(outer)}):",
+            f"    def carried({', '.join(f'a{i}' for i in range(len(place_of)))}):",
+            *lines,
+            f"        return function({', '.join([*first, *arguments])})",
+            "    return carried",
+        ]
+        namespace: dict[str, Any] = {"OtherArgumentsError": OtherArgumentsError}
+        exec(code_of("\n".join(text), "call"), namespace)  # noqa: S102  # of names of parameters
+        return namespace["carrying"](function, *self.looks, *constants)  # type: ignore[no-any-return]  # the function
+
     def look(self, args: Sequence[Any], kwargs: Mapping[str, Any]) -> None:
         """Have the shapes and numbers of a call looked at."""
         given = {}
@@ -203,6 +245,57 @@ def _calling(
     namespace: dict[str, Any] = {}
     exec(code_of(text, "call"), namespace)  # noqa: S102  # of names of parameters
     return namespace["calling"](function, *values)  # type: ignore[no-any-return]  # the function
+
+
+def kinds_of(args: Sequence[Any], classes: frozenset[type]) -> str | None:
+    """Return a letter for each argument that says what a key has of it, None where there is one of another kind.
+
+    Parameters
+    ----------
+    args : of a call, by position and by name
+    classes : of tensors and parameters
+    """
+    letters = ""
+    for value in args:
+        cls = type(value)
+        if cls in classes:
+            letters += "t"
+        elif cls in CONSTANTS:
+            letters += "c"
+        elif cls is float:
+            letters += "f"
+        elif cls in SEQUENCES and len(value) <= LONGEST and CONSTANTS.issuperset(map(type, value)):
+            letters += "s"
+        else:
+            return None
+    return letters
+
+
+@cache
+def key_function(letters: str) -> Callable[..., Any]:
+    """Return the function that makes a key of the arguments of calls of one kind, in a third of the time of `key_of`.
+
+    It is None for a tensor in another memory than NumPy's, and for a sequence of others than constants.
+    """
+    names = [f"a{i}" for i in range(len(letters))]
+    lines, refused, parts = [], [], []
+    for letter, name in zip(letters, names, strict=True):
+        if letter == "t":
+            lines.append(f"    {name} = {name}.array")
+            refused.append(f"type({name}) is not ndarray")
+            parts += [f"{name}.ndim", f"{name}.dtype.num"]
+        elif letter == "c":
+            parts.append(name)
+        elif letter == "s":
+            refused.append(f"not CONSTANTS.issuperset(map(type, {name}))")
+            parts += [f"tuple({name})", f"tuple(map(type, {name}))"]
+    if refused:
+        lines += [f"    if {' or '.join(refused)}:", "        return None"]
+    key = "".join([f"{part}, " for part in parts])
+    text = "\n".join([f"def key({', '.join(names)}):", *lines, f"    return ({key})"])
+    namespace: dict[str, Any] = {"ndarray": ndarray, "CONSTANTS": CONSTANTS}
+    exec(code_of(text, "key"), namespace)  # noqa: S102  # of numbered names
+    return namespace["key"]  # type: ignore[no-any-return]  # the function
 
 
 def plan_of(
