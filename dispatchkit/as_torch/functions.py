@@ -93,6 +93,16 @@ def _of_layer(layer: type[nn.Module]) -> Function:
 
 TRANSLATIONS.update({path: _of_numpy(path, names.split()) for names, paths in OF_NUMPY.items() for path in paths})
 TRANSLATIONS["row_stack"] = TRANSLATIONS["vstack"]
+_round_to_decimals = TRANSLATIONS["round"]
+
+
+def _round(input, decimals=0):
+    if not decimals:
+        return xp.round(input)
+    return _round_to_decimals(input, decimals)
+
+
+TRANSLATIONS["round"] = _round
 TRANSLATIONS.update({f"nn.functional.{name}": _of_layer(layer) for name, layer in OF_LAYERS.items()})
 
 

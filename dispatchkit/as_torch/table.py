@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
+from dispatchkit.backends.arrays import PLAIN
 from dispatchkit.graph.storage import Storage
 from dispatchkit.protocol.instance import tensor_protocol
 
@@ -263,6 +264,8 @@ class Values(NamedTuple):
 
 def is_array(value: Any) -> bool:
     """Return whether a value is a tensor or of an array type."""
+    if type(value) in PLAIN:
+        return False
     return isinstance(value, Storage) or tensor_protocol.types.participates(type(value))
 
 

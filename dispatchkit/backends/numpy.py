@@ -336,6 +336,10 @@ class NumpyNamespace:
             return x[indices]
         if not hasattr(indices, "dtype"):
             indices = np.asarray(indices)
+        last = arrays and type(axis) is int and x.ndim - 1 in (axis, axis + x.ndim)
+        if last and indices.size and x.shape[:-1] == indices.shape[:-1] and indices.dtype.kind in "iu":
+            rows, places = x.reshape(-1, x.shape[-1]), indices.reshape(-1, indices.shape[-1])
+            return rows[np.arange(len(rows))[:, None], places].reshape(indices.shape)
         return np.take_along_axis(x, indices, axis)
 
     @staticmethod

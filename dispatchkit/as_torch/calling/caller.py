@@ -287,7 +287,8 @@ class FunctionCaller:
         ------
         TypeError : as PyTorch does before it looks at anything else
         """
-        if not self.several:
+        types = (*map(type_of, args), *[(name, type_of(value)) for name, value in kwargs.items()])
+        if not self.several and types not in self.fitting:
             given = arguments_by_name(self.path, self.names, self.targets, args, kwargs)
             check_types(self.path, args, kwargs, given)
 
