@@ -328,7 +328,7 @@ def spell(value: Any) -> Any:
     """Return results with the plain tensors in them adopted."""
     if isinstance(value, PlainTensor):
         return adopt(value)
-    if type(value) in PLAIN:
+    if type(value) in PLAIN or (isinstance(value, (tuple, list)) and ALIKE.issuperset(map(type, value))):
         return value
     return map_leaves(container_items, adopt, value)
 
