@@ -38,7 +38,7 @@ def total(x: Any, /, *, axis: Any = None, dtype: Any = None, keepdims: bool = Fa
     """
     if x.dtype is HALF and dtype is None:
         return total(x, axis=axis, dtype=SINGLE, keepdims=keepdims).astype(HALF)
-    if dtype is None and x.size > FEW and x.dtype.char in "fd" and x.flags.c_contiguous:
+    if (axis is None or axis in (-1, x.ndim - 1)) and dtype is None and x.size > FEW and x.flags.c_contiguous:
         y = _of_rows(x, axis, keepdims)
         if y is not None:
             return y
@@ -66,6 +66,8 @@ def _of_rows(x: Any, axis: Any, keepdims: bool) -> Any:
 
     Rows of so few elements are summed as precisely as by NumPy.
     """
+    if x.dtype.char not in "fd":
+        return None
     if axis is None:
         if x.size < MANY:
             return None

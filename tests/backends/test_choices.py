@@ -110,7 +110,9 @@ def test_negative_numbers_are_multiplied_by_any_slope(dtype: str, slope: float) 
 
 
 @pytest.mark.parametrize("dtype", ["float32", "float64"])
-@pytest.mark.parametrize("shape", [(40, 50), (3, 1000), (3, 1100), (20000, 2), (70001,), (3, 0), (2000, 1)])
+@pytest.mark.parametrize(
+    "shape", [(40, 50), (3, 1000), (3, 1100), (20000, 2), (70001,), (3, 0), (2000, 1), (2, 4, 80), (300, 4)]
+)
 def test_sums_of_rows_and_norms_are_those_of_exact_sums(dtype: str, shape: tuple[int, ...]) -> None:
     x = (np.random.default_rng(0).random(shape) + 0.5).astype(dtype)
     close = 1e-6 if dtype == "float32" else 1e-14
