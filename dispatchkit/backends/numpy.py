@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import operator
 from collections.abc import Callable, Sequence
-from functools import cache
+from functools import cache, lru_cache
 from types import MappingProxyType
 from typing import Any, Literal
 
@@ -482,12 +482,16 @@ class NumpyNamespace:
     def tril(x: Any, /, *, k: int = 0) -> Any:
         """Take lower triangles of matrices; NumPy makes a matrix of a vector first."""
         check_integers("k", k, booleans=True)
+        if type(k) is int and type(x) is np.ndarray and x.ndim > 1 and x.shape[-2] * x.shape[-1] <= TRIANGLE:
+            return np.where(_triangle(*x.shape[-2:], k), x, x.dtype.type(0))
         return np.tril(_matrices(x), k)
 
     @staticmethod
     def triu(x: Any, /, *, k: int = 0) -> Any:
         """Take upper triangles of matrices; NumPy makes a matrix of a vector first."""
         check_integers("k", k, booleans=True)
+        if type(k) is int and type(x) is np.ndarray and x.ndim > 1 and x.shape[-2] * x.shape[-1] <= TRIANGLE:
+            return np.where(_triangle(*x.shape[-2:], k - 1), x.dtype.type(0), x)
         return np.triu(_matrices(x), k)
 
     @staticmethod
@@ -527,6 +531,15 @@ class NumpyNamespace:
         else:
             add_at(out, key, value)
         return out
+
+
+TRIANGLE = 1 << 12  # elements of the matrices whose triangles are kept
+
+
+@lru_cache(maxsize=64)
+def _triangle(rows: int, columns: int, k: int) -> Any:
+    """Return whether elements are in the lower triangle up to a diagonal; the array is not to be changed."""
+    return np.tri(rows, columns, k, dtype=bool)
 
 
 def _matrices(x: Any) -> Any:

@@ -132,3 +132,29 @@ def test_sums_of_rows_hold_infinities_and_nan() -> None:
     with np.errstate(invalid="ignore"):
         npt.assert_array_equal(dk.sum(dk.asarray(x), axis=1).numpy(), [NAN, INF, NAN, 500])
     npt.assert_array_equal(dk.linalg.vector_norm(dk.asarray(x), axis=1).numpy()[:3], [NAN, INF, INF])
+
+
+@pytest.mark.parametrize("shape", [(3, 4), (4, 3), (2, 3, 3), (0, 3), (2, 0, 2), (1, 1), (70, 60)])
+def test_triangles_of_small_and_large_matrices_are_numpys(shape: tuple[int, ...]) -> None:
+    for dtype in ("float32", "float64", "int8", "bool", "complex64"):
+        x = (np.random.default_rng(0).random(shape) * 5).astype(dtype)
+        for k in (-5, -1, 0, 1, 2, 9):
+            for ours, theirs in ((dk.tril, np.tril), (dk.triu, np.triu)):
+                npt.assert_array_equal(ours(dk.asarray(x), k=k).numpy(), theirs(x, k), strict=True)
+    with pytest.raises(ValueError, match="matrices"):
+        dk.tril(dk.ones(3))
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+@pytest.mark.parametrize("count", [5, 5000, 70001])
+def test_silu_and_its_gradient_are_those_of_the_formula(dtype: str, count: int) -> None:
+    x = np.linspace(-30, 30, count).astype(dtype)
+    close = {"rtol": 1e-5, "atol": 1e-6} if dtype == "float32" else {"rtol": 1e-12, "atol": 1e-14}
+    share = 1 / (1 + np.exp(-x.astype("longdouble")))
+    leaf = dk.tensor(x, requires_grad=True)
+    y = dk.nn.functional.silu(leaf)
+    npt.assert_allclose(y.detach().numpy(), (x * share).astype(dtype), **close, strict=True)  # type: ignore[call-overload]
+    npt.assert_allclose(dk.nn.functional.silu(dk.asarray(x)).numpy(), y.detach().numpy(), **close)
+    y.backward(dk.ones_like(y))
+    assert leaf.grad is not None
+    npt.assert_allclose(leaf.grad.numpy(), share * (1 + x * (1 - share)), **close)

@@ -176,7 +176,8 @@ def _silu(xp: Any, x: Any) -> Any:
 
 
 def silu_numpy_flow(x, /):
-    if not smooth_numpy.is_single(x) or x.size < FEWEST or not computes_alone("numpy"):  # of few the rule takes as long
+    # Of few the rule takes as long.
+    if not smooth_numpy.are_alike(x) or x.size < FEWEST or not computes_alone("numpy"):
         return NotImplemented
     y, s = smooth_numpy.silu_and_sigmoid(x)
     return y, lambda g, wanted: (smooth_numpy.silu_slope(g[0], x, s),)
@@ -184,7 +185,7 @@ def silu_numpy_flow(x, /):
 
 @silu.def_kernel("numpy", flow=silu_numpy_flow, reads=("x",))
 def silu_numpy(x, /):
-    if not smooth_numpy.is_single(x):
+    if not smooth_numpy.are_alike(x):
         return _silu(numpy_namespace, x)
     return smooth_numpy.silu(x)
 
@@ -197,7 +198,7 @@ def silu_partial(xp, x):
 
 @silu.def_vjp
 def silu_vjp(xp, g, x):
-    if smooth_numpy.is_single(x, g):
+    if smooth_numpy.are_alike(x, g):
         return smooth_numpy.silu_slope(g, x)
     return g * silu_partial(xp, x)
 
