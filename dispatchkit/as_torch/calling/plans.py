@@ -165,7 +165,8 @@ class Plan:
         count : of arguments by position
         names : of those by name, in their order
         """
-        place_of = {**{place: place for place in range(count)}, **{name: count + i for i, name in enumerate(names)}}
+        place_of: dict[int | str, int] = dict(enumerate(range(count)))
+        place_of |= {name: place for place, name in enumerate(names, start=count)}
         constants: list[Any] = []
 
         def passed(value: Any) -> str:

@@ -11,7 +11,8 @@ from typing import Any
 import numpy as np
 
 from dispatchkit.backends.arrays import dtype_name, is_complex, is_inexact, same_dtype
-from dispatchkit.backends.numpy import HALF, SINGLE, numpy_namespace
+from dispatchkit.backends.numpy import numpy_namespace
+from dispatchkit.backends.numpy_sums import HALF, SINGLE
 from dispatchkit.declare.samples import draw, sample
 from dispatchkit.nn.functional.pooling_numpy import averages_of_blocks
 from dispatchkit.nn.functional.shared import (

@@ -8,8 +8,8 @@ from typing import Any, Literal, NamedTuple, TypeAlias
 import numpy as np
 
 from dispatchkit.backends.arrays import holds_complex, same_dtype
-from dispatchkit.backends.numpy import DOUBLE, HALF, SINGLE, numpy_namespace
-from dispatchkit.backends.numpy_sums import sum_of_squares, total
+from dispatchkit.backends.numpy import numpy_namespace
+from dispatchkit.backends.numpy_sums import DOUBLE, HALF, SINGLE, sum_of_squares, total
 from dispatchkit.declare.decorators import body_on_numpy, decomposition, linalg
 from dispatchkit.declare.samples import draw, sample
 from dispatchkit.declare.typing import Array, Namespace
