@@ -92,6 +92,16 @@ def _of_layer(layer: type[nn.Module]) -> Function:
 
 TRANSLATIONS.update({path: _of_numpy(path, names.split()) for names, paths in OF_NUMPY.items() for path in paths})
 TRANSLATIONS["row_stack"] = TRANSLATIONS["vstack"]
+_round_to_decimals = TRANSLATIONS["round"]
+
+
+def _round(input, decimals=0):
+    if not decimals:
+        return xp.round(input)
+    return _round_to_decimals(input, decimals)
+
+
+TRANSLATIONS["round"] = _round
 TRANSLATIONS.update({f"nn.functional.{name}": _of_layer(layer) for name, layer in OF_LAYERS.items()})
 
 
@@ -398,6 +408,9 @@ def _order_of_parts(input, dim):
 
 def nn_functional_pad(input, pad, mode="constant", value=None):
     last = list(zip(pad[::2], pad[1::2], strict=True))[::-1]
+    others = ((0, 0),) * (input.ndim - len(last))
+    if mode == "constant" and min(pad, default=0) >= 0:
+        return xp.pad(input, (*others, *last), constant_values=value or 0)
     # What is negative is cut off; of elements that are repeated, those behind it count, too.
     cuts = (..., *(slice(max(0, -before), min(0, after) or None) for before, after in last))
     cuts_first = min(pad, default=0) < 0 and mode in ("constant", "circular")
@@ -406,7 +419,7 @@ def nn_functional_pad(input, pad, mode="constant", value=None):
         raise RuntimeError(f"narrow(): length must be non-negative, found {[*lengths]} and padding {[*pad]}")
     if cuts_first:
         input = input[cuts]
-    widths = ((0, 0),) * (input.ndim - len(last)) + tuple((max(0, before), max(0, after)) for before, after in last)
+    widths = others + tuple((max(0, before), max(0, after)) for before, after in last)
     if mode == "constant":
         return xp.pad(input, widths, constant_values=value or 0)
     y = xp.pad(input, widths, {"replicate": "edge", "circular": "wrap"}.get(mode, mode))

@@ -18,7 +18,7 @@ from dispatchkit.as_torch.calling.promotion import common_dtype, in_common_dtype
 from dispatchkit.as_torch.shared import copy_if_recorded, gradient_alone, in_floats, norm_of_vectors, written_functions
 from dispatchkit.as_torch.table import ALONE, TRANSLATIONS, is_array
 from dispatchkit.backends.arrays import dtype_name, same_dtype
-from dispatchkit.backends.numpy import HALF, SINGLE
+from dispatchkit.backends.numpy_sums import HALF, SINGLE
 from dispatchkit.declare.namespace import tensor_namespace as xp
 from dispatchkit.nn import functional
 from dispatchkit.nn.functional.losses import check_reduction, reduced
@@ -412,19 +412,28 @@ def _room_of_windows(length, kernel, count):
     return room
 
 
-def _of_windows(axes):
-    """Yield the functions of largest elements of windows over a number of axes."""
+def _pooling(axes):
+    """Return the function that finds the largest elements of windows over a number of axes."""
     layer = getattr(nn, f"MaxPool{axes}d")
-
-    several = partial(_lengths_along, layer, axes)
+    pooled = getattr(functional, f"max_pool{axes}d", None)
 
     def max_pool(input, kernel_size, stride=None, padding=0, dilation=1, ceil_mode=False, return_indices=False):
+        if not return_indices and pooled is not None:
+            return pooled(input, kernel_size, stride, padding, dilation, ceil_mode)
         if not return_indices:
             return layer(kernel_size, stride, padding, dilation, ceil_mode)(input)
         windows = windows_of(layer, input, kernel_size, stride, padding, dilation, ceil_mode)
         starts = [np.arange(along.count)[:, None] * along.stride - along.before for along in windows]
         tables = [s + np.arange(w.kernel) * w.dilation for s, w in zip(starts, windows, strict=True)]
         return _largest(input, tables, True)
+
+    return max_pool
+
+
+def _of_windows(axes):
+    """Yield the functions of largest elements of windows over a number of axes."""
+    layer = getattr(nn, f"MaxPool{axes}d")
+    several = partial(_lengths_along, layer, axes)
 
     def adaptive_max_pool(input, output_size, return_indices=False):
         tables, lengths = [], input.shape[-axes:]
@@ -457,7 +466,7 @@ def _of_windows(axes):
             tables.append(starts.astype(np.int64)[..., None] + np.arange(kernels[axis]))
         return _largest(input, tables, return_indices)
 
-    yield from (max_pool, adaptive_max_pool, _unpooling(axes))
+    yield from (_pooling(axes), adaptive_max_pool, _unpooling(axes))
     if axes > 1:
         yield fractional_max_pool
 

@@ -290,7 +290,7 @@ def in_place(classes: Classes, name: str, function: Call, plain: Call | None) ->
                 if y is not NotImplemented:
                     return y
                 check(f"{name}_", (self, *args), kwargs)
-            if dtype_name(kwargs.get("dtype") or self.dtype) != dtype_name(self.dtype):
+            if "dtype" in kwargs and dtype_name(kwargs["dtype"] or self.dtype) != dtype_name(self.dtype):
                 raise RuntimeError(
                     f"Bad in-place call: input tensor dtype {self.dtype} and output tensor dtype {kwargs['dtype']} "
                     f"should match"
@@ -377,9 +377,12 @@ def in_dtype(name: str, x: Any, y: Any) -> Any:
 
 def converting(dtype: str) -> Call:
     """Return the method that converts to a dtype; a layout changes nothing here."""
+    wanted = np.dtype(getattr(xp, dtype))
 
     def method(self: Any, *, memory_format: Any = None) -> Any:
-        return self.to(getattr(xp, dtype))
+        if isinstance(self, Storage) and not self.is_tracer and self.array.dtype is wanted:
+            return self
+        return self.to(wanted)
 
     method.__doc__ = f"Return the tensor in the dtype {dtype}."
     return method

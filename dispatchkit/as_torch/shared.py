@@ -14,12 +14,15 @@ import numpy as np
 from dispatchkit.as_torch.table import Function, is_array
 from dispatchkit.backends import arrays
 from dispatchkit.backends.arrays import numpy_dtype
+from dispatchkit.backends.numpy_sums import DOUBLE, SINGLE
 from dispatchkit.declare.decorators import operation
 from dispatchkit.declare.namespace import tensor_namespace as xp
 from dispatchkit.declare.source import with_parameters
 from dispatchkit.graph.recording import is_grad_enabled
 from dispatchkit.graph.storage import Storage
 from dispatchkit.protocol.kinds import kinds
+
+LIMIT = 1e18  # numbers below are held by single precision and by 64-bit integers
 
 
 def between(start: Any, end: Any, steps: int) -> Any:
@@ -83,6 +86,8 @@ def in_dtype_of(x: Any, value: Any) -> Any:
     RuntimeError : for a value of a kind that the dtype cannot hold
     """
     dtype = numpy_dtype(x.dtype)
+    if type(value) in (int, float) and dtype in (SINGLE, DOUBLE) and abs(value) < LIMIT:  # as most are
+        return float(dtype.type(value))
     if is_array(value):
         if numpy_dtype(value.dtype).kind == "c" and dtype.kind != "c":
             if value.is_tracer or value.ndim or value.detach().array.imag:

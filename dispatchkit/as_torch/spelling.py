@@ -43,7 +43,7 @@ from dispatchkit.as_torch.network_functions import attention, grids, native, nor
 from dispatchkit.as_torch.operators import converting, give_operators, in_place, spreading, where_asked
 from dispatchkit.as_torch.shared import copying, forward_of, in_dtype_of, in_shape
 from dispatchkit.as_torch.special_functions import OPERATIONS
-from dispatchkit.backends.arrays import dtype_name
+from dispatchkit.backends.arrays import PLAIN, dtype_name
 from dispatchkit.declare.namespace import tensor_namespace as xp
 from dispatchkit.declare.wrapping import taking_nothing
 from dispatchkit.marks import override
@@ -329,6 +329,8 @@ def spell(value: Any) -> Any:
     """Return results with the plain tensors in them adopted."""
     if isinstance(value, PlainTensor):
         return adopt(value)
+    if type(value) in PLAIN or (isinstance(value, (tuple, list)) and ALIKE.issuperset(map(type, value))):
+        return value
     return map_leaves(container_items, adopt, value)
 
 

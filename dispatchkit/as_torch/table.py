@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
+from dispatchkit.backends.arrays import PLAIN
 from dispatchkit.graph.storage import Storage
 from dispatchkit.protocol.instance import tensor_protocol
 
@@ -272,6 +273,8 @@ class Values(NamedTuple):
 
 def is_array(value: Any) -> bool:
     """Return whether a value is a tensor or of an array type."""
+    if type(value) in PLAIN:
+        return False
     return isinstance(value, Storage) or tensor_protocol.types.participates(type(value))
 
 
@@ -283,5 +286,3 @@ CHECKED_BY_TYPES = frozenset(
         *(f"fft.{kind}{name}{end}" for kind in ("", "i") for name in ("fft", "rfft", "hfft") for end in ("", "2", "n")),
     }
 )
-# Functions whose checks ask for the elements of integers.
-CHECKED_FOR_INTEGERS = frozenset({"floor_divide", "remainder", "fmod"})

@@ -4,90 +4,19 @@ from __future__ import annotations
 
 import operator
 from collections.abc import Callable, Sequence
-from functools import cache
-from math import prod
+from functools import cache, lru_cache
 from types import MappingProxyType
 from typing import Any, Literal
 
 import numpy as np
-from numpy.lib.array_utils import normalize_axis_index, normalize_axis_tuple
+from numpy.lib.array_utils import normalize_axis_index
 
-# The stub of the reduction does not know its positional form.
-_sum: Callable[..., Any] = np.add.reduce
-SMALL = 4096  # elements that NumPy adds in the time that a second look takes
-ROWS = 64  # added one after another to a partial sum
-WIDTH = 2048  # elements of a row in which the cost of the loop over rows is lost
+from dispatchkit.backends.numpy_choices import logaddexp, where
+from dispatchkit.backends.numpy_sums import DOUBLE, HALF, SINGLE, sum_of_array, total
+from dispatchkit.backends.numpy_sums import MANY as MANY_SUMMED
+
 MANY_INDICES = 4096  # elements that NumPy adds at indices in the time that a matrix is made in
 ADDED = frozenset("fdFD")  # characters of the dtypes that SciPy's sparse matrices multiply
-HALF, SINGLE = np.dtype("float16"), np.dtype("float32")
-
-
-def total(x: Any, /, *, axis: Any = None, dtype: Any = None, keepdims: bool = False) -> Any:
-    """Sum as `numpy.sum`, with errors as small along every axis as along the last one.
-
-    Parameters
-    ----------
-    x : array of shape (...)
-    axis : to sum along, one or several; all by default
-    dtype : of the result; small integers are summed in the default integer
-    keepdims : whether the summed axes stay, with length 1
-
-    Notes
-    -----
-    Half precision is summed in single precision, as by PyTorch.
-    """
-    if x.dtype is HALF and dtype is None:
-        return total(x, axis=axis, dtype=SINGLE, keepdims=keepdims).astype(HALF)
-    if x.size <= SMALL:
-        return _sum(x, axis, dtype, None, keepdims)
-    if type(axis) is int and -x.ndim <= axis < x.ndim:
-        axes: Sequence[int] = (axis % x.ndim,)
-    elif axis is None:
-        axes = range(x.ndim)
-    else:
-        axes = normalize_axis_tuple(axis, x.ndim)
-    if _rows(x, axes) <= 4 * ROWS:
-        return _sum(x, axis, dtype, None, keepdims)
-    y = x
-    # The longest axis first: it leaves least to do.
-    for i in sorted(axes, key=x.shape.__getitem__, reverse=True):
-        y = _along(y, i, dtype)
-    if keepdims:
-        return y
-    return y.squeeze(tuple(axes))
-
-
-def _rows(x: Any, axes: Sequence[int]) -> int:
-    """Return how many rows NumPy adds one after another, of an array in no other order than C's."""
-    end = x.ndim
-    if x.flags.c_contiguous:
-        while end and end - 1 in axes:
-            end -= 1
-    return prod([x.shape[i] for i in axes if i < end])
-
-
-def _along(x: Any, axis: int, dtype: Any) -> Any:
-    """Sum along one axis, which stays."""
-    n = x.shape[axis]
-    if n <= 2 * ROWS or _is_innermost(x, axis):
-        return _sum(x, axis, dtype, None, True)
-    before, after = x.shape[:axis], x.shape[axis + 1 :]
-    joined = max(min(WIDTH // max(prod(after), 1), n // ROWS), 1)
-    blocks = n // (ROWS * joined)
-    end = blocks * ROWS * joined
-    whole = (slice(None),) * axis
-    rows = x[(*whole, slice(end))].reshape(*before, blocks, ROWS, joined, *after)
-    y = _along(_sum(rows, axis + 1, dtype).reshape(*before, blocks * joined, *after), axis, dtype)
-    if end == n:
-        return y
-    return y + _along(x[(*whole, slice(end, None))], axis, dtype)
-
-
-def _is_innermost(x: Any, axis: int) -> bool:
-    """Return whether NumPy's inner loop goes along an axis: the elements along no other one lie as close."""
-    step: int = abs(x.strides[axis])
-    others = [abs(stride) for i, stride in enumerate(x.strides) if i != axis and x.shape[i] > 1]
-    return bool(0 < step < min(others, default=step + 1))
 
 
 def add_at(out: Any, key: Any, value: Any) -> None:
@@ -146,7 +75,6 @@ def _sparse() -> Any:
     return csc_matrix
 
 
-DOUBLE = np.dtype("float64")
 ARRAY = {np.ndarray}
 # Elements from which on short rows are looked at otherwise, and how short they are.
 MANY, SHORT = 1 << 12, (8, 1 << 10)
@@ -164,7 +92,7 @@ def over_all(reduce: Callable[..., Any], otherwise: Callable[..., Any] | None = 
     into_out = np.lib.NumpyVersion(np.__version__) >= "2.2.0"
 
     def whole(x: Any) -> Any:
-        if x.dtype is DOUBLE and into_out:
+        if x.dtype is DOUBLE and into_out and x.size < MANY_SUMMED:
             return reduce(x, None, None, np.empty(()))
         return np.asarray(general(x, axis=None))
 
@@ -269,7 +197,7 @@ class NumpyNamespace:
     # Over all elements, when no parameter is given.
     whole = MappingProxyType(
         {
-            "sum": over_all(_sum, total),
+            "sum": over_all(sum_of_array, total),
             "prod": over_all(_prod),
             "max": over_all(_max),
             "min": over_all(_min),
@@ -346,11 +274,8 @@ class NumpyNamespace:
             y = np.floor_divide(x1, x2)
         return np.where(infinite, np.floor(np.divide(x1, x2, dtype=y.dtype)), y)
 
-    @staticmethod
-    @np.errstate(invalid="ignore")
-    def logaddexp(x1: Any, x2: Any, /) -> Any:
-        """Add numbers given by their logarithms; NaN stays NaN, of which NumPy warns."""
-        return np.logaddexp(x1, x2)
+    logaddexp = staticmethod(logaddexp)
+    where = staticmethod(where)
 
     @staticmethod
     def expm1(x: Any, /) -> Any:
@@ -411,6 +336,10 @@ class NumpyNamespace:
             return x[indices]
         if not hasattr(indices, "dtype"):
             indices = np.asarray(indices)
+        last = arrays and type(axis) is int and x.ndim - 1 in (axis, axis + x.ndim)
+        if last and indices.size and x.shape[:-1] == indices.shape[:-1] and indices.dtype.kind in "iu":
+            rows, places = x.reshape(-1, x.shape[-1]), indices.reshape(-1, indices.shape[-1])
+            return rows[np.arange(len(rows))[:, None], places].reshape(indices.shape)
         return np.take_along_axis(x, indices, axis)
 
     @staticmethod
@@ -553,12 +482,16 @@ class NumpyNamespace:
     def tril(x: Any, /, *, k: int = 0) -> Any:
         """Take lower triangles of matrices; NumPy makes a matrix of a vector first."""
         check_integers("k", k, booleans=True)
+        if type(k) is int and type(x) is np.ndarray and x.ndim > 1 and x.shape[-2] * x.shape[-1] <= TRIANGLE:
+            return np.where(_triangle(*x.shape[-2:], k), x, x.dtype.type(0))
         return np.tril(_matrices(x), k)
 
     @staticmethod
     def triu(x: Any, /, *, k: int = 0) -> Any:
         """Take upper triangles of matrices; NumPy makes a matrix of a vector first."""
         check_integers("k", k, booleans=True)
+        if type(k) is int and type(x) is np.ndarray and x.ndim > 1 and x.shape[-2] * x.shape[-1] <= TRIANGLE:
+            return np.where(_triangle(*x.shape[-2:], k - 1), x.dtype.type(0), x)
         return np.triu(_matrices(x), k)
 
     @staticmethod
@@ -598,6 +531,15 @@ class NumpyNamespace:
         else:
             add_at(out, key, value)
         return out
+
+
+TRIANGLE = 1 << 12  # elements of the matrices whose triangles are kept
+
+
+@lru_cache(maxsize=64)
+def _triangle(rows: int, columns: int, k: int) -> Any:
+    """Return whether elements are in the lower triangle up to a diagonal; the array is not to be changed."""
+    return np.tri(rows, columns, k, dtype=bool)
 
 
 def _matrices(x: Any) -> Any:

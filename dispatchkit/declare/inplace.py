@@ -336,7 +336,7 @@ def _assign(name: str, x: Any, result: Any) -> None:
 def make_inplace(operation: DeclaredOperation, base: Any, as_operator: bool) -> Callable[[Any, Any], Any]:
     """Return the method behind an in-place operator, `__iadd__` of `add`, or the method `add_`.
 
-    Plain tensors outside the graph are changed by the kernel itself.
+    Tensors outside the graph, whose types leave the call to the operation, are changed by the kernel itself.
 
     Parameters
     ----------
@@ -346,22 +346,18 @@ def make_inplace(operation: DeclaredOperation, base: Any, as_operator: bool) -> 
     """
     kernel = operation.implementation.kernel
     direct = isinstance(kernel, np.ufunc)
-    plain = (int, float, complex, np.ndarray)
+    plain, table = (int, float, complex, np.ndarray), operation.table
 
     def inplace(self: Any, other: Any, /) -> Any:
         try:
+            own: Any = type(self)
             cls: Any = type(other)
-            if (
-                direct
-                and type(self) is base
-                and (cls is base or cls in plain)
-                and not live
-                and type(self.array) is np.ndarray
-            ):
+            known = own is base and (cls is base or cls in plain)
+            if direct and not live and (known or _leaves_calls(table, own, cls)) and type(self.array) is np.ndarray:
                 b = other
-                if cls is base:
+                if is_tensor := isinstance(other, Storage):
                     b = other.array
-                if (type(b) is np.ndarray or cls is not base) and not in_graph(self, other):
+                if (type(b) is np.ndarray or not is_tensor) and not in_graph(self, other):
                     _compute_into(operation, self, b)
                     return self
             if as_operator and operation.protocol.types.is_foreign(cls):
@@ -376,6 +372,14 @@ def make_inplace(operation: DeclaredOperation, base: Any, as_operator: bool) -> 
 
     inplace.__name__ = inplace.__qualname__ = f"{operation.name}_"
     return inplace
+
+
+def _leaves_calls(table: Any, own: type, other: type) -> bool:
+    """Return whether two types, of which the first is one of tensors, are known to leave a call to the operation."""
+    try:
+        return table[own][other].gives is not None
+    except (KeyError, TypeError, AttributeError):  # a call that was not made yet, or that others answer
+        return False
 
 
 def _compute_into(operation: DeclaredOperation, x: Storage, b: Any) -> None:

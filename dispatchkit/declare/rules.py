@@ -15,7 +15,7 @@ from types import CodeType
 from typing import Any, Literal, TypeAlias
 
 from dispatchkit.backends.arrays import is_complex
-from dispatchkit.backends.numpy import DOUBLE
+from dispatchkit.backends.numpy_sums import DOUBLE
 from dispatchkit.declare.source import code_of, with_name
 from dispatchkit.errors import RegistrationError
 from dispatchkit.fields import with_fields

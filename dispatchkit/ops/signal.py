@@ -8,7 +8,7 @@ from typing import Any, Literal, TypeAlias
 import numpy as np
 
 from dispatchkit.backends.arrays import holds_complex, is_inexact
-from dispatchkit.backends.numpy import DOUBLE
+from dispatchkit.backends.numpy_sums import DOUBLE
 from dispatchkit.declare.decorators import body_on_numpy, operation
 from dispatchkit.declare.samples import draw, sample
 from dispatchkit.declare.typing import Array, Namespace

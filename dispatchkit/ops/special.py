@@ -9,7 +9,8 @@ from typing import Any
 import numpy as np
 
 from dispatchkit.backends.arrays import holds_complex, is_inexact, is_lazy
-from dispatchkit.backends.numpy import HALF, numpy_namespace
+from dispatchkit.backends.numpy import numpy_namespace
+from dispatchkit.backends.numpy_sums import HALF
 from dispatchkit.declare.decorators import special
 from dispatchkit.declare.namespace import enter
 from dispatchkit.declare.samples import draw, sample

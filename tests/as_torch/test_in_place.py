@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+import dispatchkit as dk
 import dispatchkit.as_torch as torch
 from dispatchkit.as_torch import nn
 from dispatchkit.as_torch.calling.allowed import allowed_names
@@ -279,3 +280,51 @@ def test_a_leaf_that_was_set_is_another_leaf() -> None:
     assert len(seen) >= 2
     with pytest.raises(RuntimeError, match="the derivative for 'set_' is not implemented"):
         (x * 1.0).set_(SPELLED.zeros(3))
+
+
+def test_operators_in_place_change_tensors_outside_the_graph_and_count_it() -> None:
+    weight, step = nn.Parameter(torch.ones(3)), torch.full((3,), 2.0)
+    y = (weight * weight).sum()
+    for _ in range(2):  # the types are known from the first time on
+        with torch.no_grad():
+            weight -= 0.25 * step
+    assert weight.tolist() == [0.0, 0.0, 0.0]
+    with pytest.raises(RuntimeError, match="is at version 2, expected version 0"):
+        y.backward()
+    for _ in range(2):
+        with pytest.raises(RuntimeError, match="leaf"):
+            weight += step
+    whole = torch.ones(3)
+    view = whole[:2]
+    for _ in range(2):
+        whole += whole
+        whole *= 2.0
+    assert view.tolist() == [16.0, 16.0]
+    integers = torch.ones(3, dtype=torch.int64)
+    for _ in range(2):
+        with pytest.raises(RuntimeError, match="cannot hold"):
+            integers += torch.ones(3)
+    assert integers.tolist() == [1, 1, 1]
+
+
+def test_rules_answer_operators_in_place_once_they_are_there() -> None:
+    x, other = torch.ones(3), torch.ones(3)
+    x += other
+    x += other
+    with dk.local_registrations():
+
+        @dk.implements(dk.add, torch.Tensor, torch.Tensor)
+        def add_thrice(x1: Any, x2: Any, /) -> Any:
+            return x1 * 3
+
+        x += other
+    assert x.tolist() == [9.0, 9.0, 9.0]
+    x += other
+    assert x.tolist() == [10.0, 10.0, 10.0]
+
+
+def test_conversions_to_the_same_dtype_give_the_tensor_itself() -> None:
+    x = torch.ones(3, dtype=torch.float32)
+    assert x.float() is x
+    assert x.double() is not x
+    assert x.double().dtype == torch.float64

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import dispatchkit.as_torch as spelled
-from dispatchkit.as_torch.calling.plans import key_of
+from dispatchkit.as_torch.calling.plans import key_function, key_of, kinds_of
 
 torch: Any = spelled
 X = torch.arange(6.0).reshape(2, 3)
@@ -155,3 +155,37 @@ def test_softmax_along_an_axis_of_nothing_gives_nothing() -> None:
             assert function(torch.ones(2, 0), dim=dim).shape == (2, 0)
             with pytest.raises(IndexError, match="Dimension out of range"):
                 function(torch.ones(2, 0), dim=2)
+
+
+def test_keys_of_known_types_tell_apart_what_keys_of_all_do() -> None:
+    leaf, wide = torch.nn.Parameter(X), X.double()
+    classes = frozenset({type(X), type(leaf)})
+    calls: list[list[Any]] = [
+        *([X, value] for value in (0, 1, True, "a", None, 0.5, 1.5, (1, 0), [1, 0], (True, 0), (1,), X[0], wide, leaf)),
+        *([other, 1] for other in (X[0], wide, leaf, X > 2)),
+    ]
+    for one in calls:
+        for other in calls:
+            kinds = [kinds_of(values, classes) for values in (one, other)]
+            types = [[*map(type, values)] for values in (one, other)]
+            if kinds[0] == kinds[1] is not None and types[0] == types[1]:
+                keys = [key_function(kinds[0])(*values) for values in (one, other)]
+                assert (keys[0] == keys[1]) == (key_of(one, {}) == key_of(other, {})), (one, other)
+    for strange in (np.float64(1.0), object(), [X], (1, 0.5), [1] * 9):
+        assert kinds_of([X, strange], classes) is None
+    assert key_function("ts")(X, [X]) is None
+
+
+def test_calls_of_several_arguments_are_told_apart_by_all_that_decides() -> None:
+    for _ in range(3):
+        assert torch.where(X > 2, X, 0.0).tolist() == [[0.0, 0.0, 0.0], [3.0, 4.0, 5.0]]
+        assert torch.where(X > 2, X, -1.0).tolist() == [[-1.0, -1.0, -1.0], [3.0, 4.0, 5.0]]
+        assert X.clamp(1.0, 2.0).max().item() == 2.0
+        assert X.clamp(1.0, 3.0).max().item() == 3.0
+        assert torch.nn.functional.layer_norm(X, (3,)).shape == torch.nn.functional.layer_norm(X, [2, 3]).shape
+        assert torch.gather(X, 1, torch.tensor([[0], [1]])).tolist() == [[0.0], [4.0]]
+        assert torch.gather(X, 0, torch.tensor([[1, 0, 1]])).tolist() == [[3.0, 1.0, 5.0]]
+        with pytest.raises(RuntimeError):
+            torch.nn.functional.layer_norm(X, (2,))
+        with pytest.raises(RuntimeError):
+            torch.gather(X, 1, torch.tensor([[0], [3]]))

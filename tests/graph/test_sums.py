@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import dispatchkit as dk
-from dispatchkit.backends.numpy import ROWS, SMALL, total
+from dispatchkit.backends.numpy_sums import ROWS, SMALL, total
 
 REDUCTIONS = ("sum", "mean", "var", "std", "nansum", "nanmean", "nanvar", "nanstd")
 # A few roundings of each dtype.

@@ -616,3 +616,18 @@ def test_instances_of_other_channels_are_normalized_with_a_warning_where_their_n
     assert y.tolist() == dk.nn.InstanceNorm2d(3)(x).tolist()
     with pytest.raises(ValueError, match="InstanceNorm2d: expected 2 channels"):
         dk.nn.InstanceNorm2d(2, affine=True)(x)
+
+
+@pytest.mark.parametrize("mode", ["nearest", "nearest-exact"])
+@pytest.mark.parametrize("scale", [1.0, 2.0, 3.0, 1.5])
+def test_gradients_of_repeated_neighbours_are_added(mode: Any, scale: float) -> None:
+    x = dk.tensor(np.arange(24.0).reshape(1, 2, 3, 4), requires_grad=True)
+    y = dk.nn.Upsample(scale_factor=scale, mode=mode)(x)
+    rows, columns = (int(n * scale) for n in (3, 4))
+    shift = 0.5 * (mode == "nearest-exact")
+    places = [np.floor((np.arange(n) + shift) / scale).astype(int) for n in (rows, columns)]
+    np.testing.assert_array_equal(y.detach().numpy(), x.detach().numpy()[:, :, places[0][:, None], places[1]])
+    y.sum().backward()
+    counts = np.multiply.outer(np.bincount(places[0], minlength=3), np.bincount(places[1], minlength=4))
+    assert x.grad is not None
+    np.testing.assert_array_equal(x.grad.numpy(), np.broadcast_to(counts, (1, 2, 3, 4)))

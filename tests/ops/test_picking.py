@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Callable
 from typing import Any
 
 import numpy as np
+import numpy.testing as npt
 import pytest
 
 import dispatchkit as dk
+from dispatchkit.backends.numpy import numpy_namespace
 
 X = dk.asarray([[3.0, 1.0, 2.0], [5.0, 7.0, 7.0]])
 
@@ -24,6 +27,28 @@ def test_topk_gives_the_first_of_equal_elements_first_and_nan_as_the_largest() -
     assert found.indices.tolist() == [[0, 2], [1, 2]]
     assert X.topk(1, 0, False).indices.tolist() == [[0, 0, 0]]
     assert dk.topk(dk.asarray([1.0, dk.nan, 3.0]), 2).indices.tolist() == [1, 2]
+
+
+RARE = [np.nan, np.inf, -np.inf, 0.0, -0.0]
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64", "float16", "int64", "uint8", "bool"])
+@pytest.mark.parametrize("rare", [0.0, 0.02, 0.5, 0.98])
+def test_ranks_of_long_rows_are_those_of_a_stable_sort(dtype: str, rare: float) -> None:
+    rng = np.random.default_rng(0)
+    numbers = [rng.standard_normal((5, 200)) * 50, rng.integers(0, 5, (2, 3, 64)), np.zeros((2, 40)), np.zeros((0, 40))]
+    for x in numbers:
+        if np.dtype(dtype).kind == "f":
+            x = np.where(rng.random(x.shape) < rare, rng.choice(RARE, x.shape), x)
+        x = x.astype(dtype)
+        for axis, largest in itertools.product((-1, 0), (True, False)):
+            order = numpy_namespace.argsort(x, axis=axis, descending=largest)
+            for k in {0, 1, 3, 8, 9, 20, x.shape[axis]}:
+                if k <= x.shape[axis]:
+                    wanted = np.take(order, np.arange(k), axis)
+                    found = dk.topk(dk.asarray(x), k, axis, largest)
+                    npt.assert_array_equal(found.indices.numpy(), wanted, strict=True)
+                    npt.assert_array_equal(found.values.numpy(), np.take_along_axis(x, wanted, axis), strict=True)
 
 
 def test_the_gradient_of_topk_goes_to_the_elements_found() -> None:

@@ -33,11 +33,17 @@ from dispatchkit.as_torch.calling.arguments import arguments_by_name, count_of_t
 from dispatchkit.as_torch.calling.checks import CHECKS, EACH_TIME, LOOKS, kind_of
 from dispatchkit.as_torch.calling.dtypes import FACTORS, UNIFORM, check_dtypes, check_factors
 from dispatchkit.as_torch.calling.outputs import written_into
-from dispatchkit.as_torch.calling.plans import Plan, key_of, plan_of
+from dispatchkit.as_torch.calling.plans import Plan, key_of, plan_of, unchanged_by
 from dispatchkit.as_torch.calling.promotion import PROMOTING, in_common_dtype
 from dispatchkit.as_torch.calling.raised import as_raised_by_pytorch
 from dispatchkit.as_torch.calling.ranks import check_ranks, ranks_of
-from dispatchkit.as_torch.calling.reductions import BROADCASTING, broadcast_target, check_reduction, reduction_of
+from dispatchkit.as_torch.calling.reductions import (
+    BROADCASTING,
+    broadcast_target,
+    check_reduction,
+    reduction_of,
+    refuse_other_shapes,
+)
 from dispatchkit.as_torch.calling.refused import RefusedDtypes
 from dispatchkit.as_torch.calling.results import named
 from dispatchkit.as_torch.calling.sequences import check_several
@@ -148,10 +154,11 @@ class FunctionCaller:
         self.plans_of_method: dict[Any, Plan] = {}
         self.fresh = path in table.COPIED_HERE
         self.results = table.RESULTS.get(path, self.signatures.results)
-        # Whether the kinds of arguments decide what is looked at.
-        checked = self.check is not None and path not in table.CHECKED_BY_TYPES
-        self.is_planned = not (self.fresh or checked or path in BROADCASTING or self.is_read_only)
+        # With results in memory of their own, where they are to have it.
+        self.planned = functools.partial(in_own_memory, function) if self.fresh else function
         self.each_time = EACH_TIME.get(path, [])
+        # What is looked at besides in each call that a plan is known for.
+        self.looks_of_plans = list(self.looks_at_all())
         along = self.defaults.get(self.lifting or "")
         # Whether nothing is to be looked at but the kind of elements, where there are tensors alone.
         self.looks = list(self.looks_at())
@@ -198,7 +205,7 @@ class FunctionCaller:
         plan = self.plans.get(key)
         if plan is not None:
             try:
-                return self.finished(plan.carried_out(self.function, args, kwargs))
+                return self.finished(plan.carried_out(self.planned, args, kwargs))
             except Exception:  # noqa: BLE001  # what looks at the arguments says it in PyTorch's words
                 key = None
         else:
@@ -304,7 +311,8 @@ class FunctionCaller:
         ------
         TypeError : as PyTorch does before it looks at anything else
         """
-        if not self.several:
+        types = (*map(type_of, args), *[(name, type_of(value)) for name, value in kwargs.items()])
+        if not self.several and types not in self.fitting:
             given = arguments_by_name(self.path, self.names, self.targets, args, kwargs)
             check_types(self.path, args, kwargs, given)
 
@@ -354,27 +362,22 @@ class FunctionCaller:
         if key is not None and self.may_plan(given):
             after = list(given.values())
             if len(after) == len(before) and all(map(operator.is_, after, before)):
-                looks = [*self.each_time, *self.looks_at_factors(given)]
+                looks = [*self.each_time, *self.looks_at_factors(given), *self.looks_of_plans]
                 self.plans[key] = plan_of(self.path, self.names, self.targets, self.by_place, args, kwargs, looks)
         return self.finished(y)
 
     def may_plan(self, given: dict[str, Any]) -> bool:
         """Return whether calls of the same key need not be looked at again."""
-        planned = self.is_planned
-        if self.path in table.CHECKED_FOR_INTEGERS:
-            planned = all(kind_of(x) in "fc" for x in given.values())
-        return planned and len(self.plans) < MOST and not self.lifts(given)
+        return not self.is_read_only and len(self.plans) < MOST and not self.lifts(given)
 
     def has_plain_kind(self, args: tuple[Any, ...]) -> bool:
         """Return whether the first argument alone says of which kind a result is, and nothing is to be done for it."""
         return bool(self.first_decides and args and hasattr(args[0], "dtype") and kind_of(args[0]) not in self.looked)
 
     def in_its_memory(self, y: Any, given: dict[str, Any]) -> Any:
-        """Return a result in the dtype that it keeps, and in memory of its own or that nothing is written into."""
+        """Return a result in the dtype that it keeps, and in memory that nothing is written into where it is a copy."""
         if self.keeps:
             y = self.in_own_dtype(y, given)
-        if self.fresh:
-            y = apart(y, given.values())
         if self.is_read_only:
             make_read_only(y, given.values())
         return y
@@ -396,6 +399,18 @@ class FunctionCaller:
             yield functools.partial(check_factors, self.path)
         if self.path in BROADCASTING:
             yield functools.partial(broadcast_target, self.path)
+
+    def looks_at_all(self) -> Iterator[Look]:
+        """Yield what looks at the arguments in calls of plans, too, as it does not ask for their kinds alone."""
+        check = self.check
+        if self.path in table.CHECKED_BY_TYPES:
+            check = None
+        if check is not None or self.fresh:
+            yield from LOOKS.get(self.path, ())
+        if check is not None:
+            yield functools.partial(unchanged_by, check)
+        if self.path in BROADCASTING:
+            yield functools.partial(refuse_other_shapes, self.path)
 
     def looks_at_factors(self, given: dict[str, Any]) -> Iterator[Look]:
         """Yield what looks at factors in each call, where one is a number that may vary."""
@@ -428,7 +443,7 @@ class FunctionCaller:
         first = [arguments.pop(parameter) for parameter in self.by_place if parameter in arguments]
         # Of other arrays than NumPy's the numbers that a function adds are of their library, too.
         with making_like(given) or nullcontext():
-            y = self.function(*first, **arguments)
+            y = self.planned(*first, **arguments)
         if lifts:
             return map_leaves(sequence_items, lowered, y)
         return y
@@ -621,9 +636,16 @@ def make_read_only(y: Any, arguments: Any) -> None:
         y.array.flags.writeable = False
 
 
+def in_own_memory(function: Call, *args: Any, **kwargs: Any) -> Any:
+    """Return the results of a function in memory of their own."""
+    return apart(function(*args, **kwargs), [*args, *kwargs.values()])
+
+
 def apart(y: Any, arguments: Any) -> Any:
     """Return results in memory of their own, where they share that of arguments."""
     arrays = [x.array for x in arguments if in_memory(x)]
+    if in_memory(y) and y.array.base is None and not any(x is y.array or x.base is y.array for x in arrays):
+        return y
 
     def copied(part: Any) -> Any:
         if in_memory(part) and any(np.may_share_memory(part.array, x) for x in arrays):

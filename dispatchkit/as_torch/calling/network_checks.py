@@ -203,7 +203,7 @@ def _look_at_dropout(path: str, *, training: bool) -> None:
         draws = given.get("training", training) and 0 < given.get("p", 0.5) < 1
         if path.endswith("alpha_dropout") and draws and kind_of(x) == "c":
             raise NotImplementedError(f'"{path.rpartition(".")[2]}" not implemented for {dtype_name(x)!r}')
-        if draws and x.numel() and kind_of(x) in "bui":
+        if draws and kind_of(x) in "bui" and x.numel():
             raise RuntimeError(f"result type Double can't be cast to the desired output type {dtype_name(x)}")
 
 
@@ -630,9 +630,9 @@ def least_axes_of_norms(given: Given) -> None:
             f"input of size {[*x.shape]}"
         )
     weight: Any = given.get("weight")
-    is_plain = is_array(weight) and kind_of(weight) == kind_of(x) in "fc"
-    if is_plain and not are_mixed({"input": numpy_name(x.dtype), "weight": numpy_name(weight.dtype)}):
-        given["weight"] = xp.astype(weight, x.dtype, copy=False)
+    is_other = is_array(weight) and weight.dtype != x.dtype and kind_of(weight) == kind_of(x) in "fc"
+    if is_other and not are_mixed({"input": numpy_name(x.dtype), "weight": numpy_name(weight.dtype)}):
+        given["weight"] = xp.astype(weight, x.dtype)
     if is_array(weight) and tuple(weight.shape) != shape:
         raise RuntimeError(
             f"Expected weight to be of same shape as normalized_shape, but got weight of shape {[*weight.shape]} and "

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from dispatchkit.as_torch.calling.caller import FunctionCaller
-from dispatchkit.as_torch.calling.plans import Plan, key_of
+from dispatchkit.as_torch.calling.plans import Plan, key_function, key_of, kinds_of
 from dispatchkit.as_torch.calling.signatures import least_of
 from dispatchkit.errors import TransformError
 from dispatchkit.protocol.parameters import MISSING
@@ -38,13 +38,15 @@ def quick(  # noqa: C901
     classes : of tensors and parameters
     plans : of calls that `otherwise` carries out by them
     """
-    function, looked, one_dtype = whole.function, whole.looked, whole.one_dtype
+    function, planned, looked, one_dtype = whole.function, whole.planned, whole.looked, whole.one_dtype
     alone = _types_of_tensors(whole, most, classes)
     # What carries out the calls of plans by which the first argument alone varies, by the types of all arguments and
     # the names of some, then by what is left of the key: it is found in a third of the time.
     by_types: dict[Any, dict[Any, Callable[[Any], Any]]] = {}
+    # The same of other calls, with what makes a key of the arguments of these types.
+    by_kinds: dict[Any, tuple[Callable[..., Any], dict[Any, Callable[..., Any]]]] = {}
 
-    def call(first: Any = MISSING, /, *rest: Any, **kwargs: Any) -> Any:
+    def call(first: Any = MISSING, /, *rest: Any, **kwargs: Any) -> Any:  # noqa: C901
         types: Any = type(first)
         if kwargs:
             types = (types, *map(type, rest), *kwargs, *map(type, kwargs.values()))
@@ -67,6 +69,11 @@ def quick(  # noqa: C901
             else:
                 kind = _kind_of(first)
             run = by_types[types].get((kind, (*rest, *kwargs.values()) if kwargs else rest))
+        elif types in by_kinds:
+            if kwargs:
+                others = (*rest, *kwargs.values())
+            key, known = by_kinds[types]
+            run = known.get(key(first, *others))
         if run is not None:
             try:
                 y = run(first, *others) if others else run(first)
@@ -81,10 +88,14 @@ def quick(  # noqa: C901
         if plan is None:
             return otherwise(args, kwargs)
         if plan.of_first is not None and args and (kind := _kind_of(args[0])) is not None:
-            run = plan.of_first(function, as_tuple=type(args[0]) is list)
+            run = plan.of_first(planned, as_tuple=type(args[0]) is list)
             by_types.setdefault(types, {})[kind, (*args[1:], *kwargs.values())] = run
+        elif args and (letters := kinds_of(values := (*args, *kwargs.values()), classes)) is not None:
+            key, known = by_kinds.setdefault(types, (key_function(letters), {}))
+            if (parts := key(*values)) is not None:
+                known[parts] = plan.compiled(planned, len(args), list(kwargs))
         try:
-            y = plan.carried_out(function, args, kwargs)
+            y = plan.carried_out(planned, args, kwargs)
         except Exception:  # noqa: BLE001  # likewise
             return otherwise(args, kwargs)
         return y if type(y) in classes else whole.finished(y)

@@ -6,10 +6,11 @@ import warnings
 from collections.abc import Container
 from typing import Any
 
+from dispatchkit.as_torch.calling.plans import OtherArgumentsError
 from dispatchkit.as_torch.table import is_array
 from dispatchkit.declare.namespace import tensor_namespace as xp
 
-__all__ = ["BROADCASTING", "broadcast_target", "check_reduction", "reduction_of"]
+__all__ = ["BROADCASTING", "broadcast_target", "check_reduction", "reduction_of", "refuse_other_shapes"]
 
 REDUCTIONS = ("none", "mean", "sum")
 # Losses whose target may have another shape than the input.
@@ -49,15 +50,30 @@ def check_reduction(path: str, targets: Container[str], given: dict[str, Any]) -
         raise ValueError(f"{path.rpartition('.')[2]}: reduction must be 'none', 'mean' or 'sum', found {word!r}")
 
 
+def _are_of_other_shapes(path: str, x: Any, target: Any) -> bool:
+    return is_array(x) and is_array(target) and x.shape != target.shape and not path.endswith("kl_div")
+
+
+def refuse_other_shapes(path: str, given: dict[str, Any]) -> None:
+    """Look at an input and a target, of which a plan knows nothing where their shapes differ.
+
+    Raises
+    ------
+    OtherArgumentsError : where they do
+    """
+    if _are_of_other_shapes(path, given.get("input"), given.get("target")):
+        raise OtherArgumentsError
+
+
 def broadcast_target(path: str, given: dict[str, Any]) -> None:
     """Bring an input and a target of different shapes to one, with PyTorch's warning."""
     x: Any = given.get("input")
     target: Any = given.get("target")
-    if not (is_array(x) and is_array(target)) or x.shape == target.shape or path.endswith("kl_div"):
+    if not _are_of_other_shapes(path, x, target):
         return
     warnings.warn(
         f"Using a target size ({target.shape}) that is different to the input size ({x.shape}). This will likely "
         f"lead to incorrect results due to broadcasting. Please ensure they have the same size.",
-        stacklevel=5,
+        stacklevel=6,
     )
     given["input"], given["target"] = xp.broadcast_arrays(x, target)

@@ -13,7 +13,7 @@ import numpy as np
 
 from dispatchkit.accelerator import core
 from dispatchkit.backends.arrays import UNTRACKED, foreign, is_inexact, raw_array
-from dispatchkit.backends.numpy import DOUBLE
+from dispatchkit.backends.numpy_sums import DOUBLE
 from dispatchkit.declare.call_errors import BACKEND_ERRORS, raise_with_context
 from dispatchkit.declare.derivative import VjpPlan
 from dispatchkit.declare.operation import AROUND, DeclaredOperation

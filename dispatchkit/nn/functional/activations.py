@@ -5,8 +5,12 @@ from __future__ import annotations
 from math import isfinite, prod
 from typing import Any
 
+import numpy as np
+
+from dispatchkit.declare.decorators import body_on_numpy
 from dispatchkit.declare.namespace import enter
 from dispatchkit.declare.samples import draw, sample
+from dispatchkit.nn.functional.rows import DTYPES
 from dispatchkit.nn.functional.shared import activation, expect, function, real_floats
 from dispatchkit.ops.elementwise.comparison import relu
 from dispatchkit.ops.elementwise.exponential import sigmoid
@@ -37,6 +41,7 @@ for _function in (log_softmax, relu, sigmoid, softmax, tanh):
     enter(f"nn.functional.{_function.__name__}", _function)
 
 
+LEAST = 1e-30  # slope that is none of 0 in single precision
 PLAIN = [sample(draw(2, 3, low=-6, high=6)), sample(draw(low=-6, high=6)), sample(draw(0, 2))]
 
 
@@ -67,6 +72,20 @@ def leaky_relu(xp: Any, x: Tensor, /, negative_slope: float = 0.01) -> Tensor:
 @leaky_relu.def_partial
 def leaky_relu_partial(xp, x, negative_slope):
     return xp.where(x > 0, xp.ones_like(x), negative_slope)
+
+
+@leaky_relu.def_vjp
+def leaky_relu_vjp(xp, g, x, negative_slope):
+    return xp.where(x > 0, g, g * negative_slope)
+
+
+@leaky_relu.def_kernel("numpy")
+def leaky_relu_numpy(x, /, negative_slope=0.01):
+    # Between 0 and 1 the product is the smaller one of positive elements alone; of infinity times 0 it is no number.
+    if type(x) is np.ndarray and x.dtype in DTYPES and type(negative_slope) is float and LEAST <= negative_slope <= 1:
+        y = np.asarray(x * negative_slope)
+        return np.maximum(x, y, out=y)
+    return body_on_numpy(leaky_relu)(x, negative_slope)
 
 
 @function(

@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from dispatchkit.backends.arrays import computes_alone
-from dispatchkit.backends.numpy import total
+from dispatchkit.backends.numpy_sums import total
 from dispatchkit.nn.functional.normalization_numpy import equal_shares, number_of, standardize_rows
 from dispatchkit.nn.functional.rows import DTYPES, FAR, LONGEST, steps
 

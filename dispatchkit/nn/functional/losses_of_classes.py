@@ -250,20 +250,25 @@ def _flow_by_rules(x: Any, target: Any, weight: Any, options: dict[str, Any]) ->
 
 def _largest(x: Any, target: Any, ignore_index: int) -> Any:
     """Return the largest score of each place, kept as a column; None where the case is another one."""
-    if type(x) is not np.ndarray or type(target) is not np.ndarray or x.ndim != 2 or target.shape != x.shape[:1]:
-        return None
-    if type(ignore_index) is not int:
-        return None
-    count = x.shape[1]
-    if x.dtype.kind != "f" or x.dtype.itemsize < 4 or target.dtype.kind not in "iu" or x.size == 0:
-        return None
-    # To find the place of the least or largest takes less than to reduce to it.
-    if target[target.argmin()] < 0 or target[target.argmax()] >= count or 0 <= ignore_index < count:
+    if not _count_all(x, target, ignore_index):
         return None
     largest = np.maximum.reduce(x, axis=1, keepdims=True)
     if math.isfinite(largest.item(largest.argmax())) and math.isfinite(largest.item(largest.argmin())):
         return largest
     return None
+
+
+def _count_all(x: Any, target: Any, ignore_index: int) -> bool:
+    """Return whether an array of classes, and of their numbers of which all count, are put together."""
+    if type(x) is not np.ndarray or type(target) is not np.ndarray or x.ndim != 2 or target.shape != x.shape[:1]:
+        return False
+    if type(ignore_index) is not int:
+        return False
+    count = x.shape[1]
+    if x.dtype.kind != "f" or x.dtype.itemsize < 4 or target.dtype.kind not in "iu" or x.size == 0:
+        return False
+    # To find the place of the least or largest takes less than to reduce to it.
+    return not (target[target.argmin()] < 0 or target[target.argmax()] >= count or 0 <= ignore_index < count)
 
 
 @lru_cache(maxsize=64)
@@ -365,6 +370,7 @@ def cross_entropy_numpy(x, target, /, weight=None, *, ignore_index=-100, label_s
 @function(
     kind=kinds.loss,
     samples=lambda: [
+        sample(draw(4, 3, high=0.0), OF_CLASSES),
         sample(draw(4, 3, high=0.0), NUMBERS),
         sample(draw(4, 3, high=0.0), NUMBERS, WEIGHTS, reduction="sum"),
         sample(draw(2, 3, 2, 2, high=0.0), IMAGE, WEIGHTS),
@@ -418,6 +424,27 @@ def nll_loss(
     check_reduction(nll_loss.__name__, reduction)
     x, axis = _scores(xp, nll_loss, x, weight)
     return _target(xp, nll_loss, x, target, axis, ignore_index).loss(x, weight, 0.0, reduction)
+
+
+def nll_loss_numpy_flow(x, target, /, weight=None, *, ignore_index=-100, reduction="mean"):
+    if weight is not None or reduction not in ("mean", "sum") or not _count_all(x, target, ignore_index):
+        return NotImplemented
+    places = _starts_of_rows(*x.shape) + target.astype(np.intp, copy=False)
+    divisor = x.dtype.type(-1)
+    if reduction == "mean":
+        divisor *= x.dtype.type(len(target))
+
+    def pull(g, wanted):
+        of_x = np.zeros(x.shape, x.dtype)
+        of_x.reshape(-1)[places] = g[0] / divisor
+        return of_x, None, None
+
+    return np.asarray(np.add.reduce(x.take(places)) / divisor), pull
+
+
+@nll_loss.def_kernel("numpy", flow=nll_loss_numpy_flow, reads=("target",))
+def nll_loss_numpy(x, target, /, weight=None, *, ignore_index=-100, reduction="mean"):
+    return result_of(nll_loss_numpy_flow(x, target, weight, ignore_index=ignore_index, reduction=reduction))
 
 
 def _scores(xp: Any, op: Named, x: Any, weight: Any) -> tuple[Any, int]:

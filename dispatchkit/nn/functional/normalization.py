@@ -9,7 +9,7 @@ from typing import Any, TypeAlias
 import numpy as np
 
 from dispatchkit.backends.arrays import same_dtype
-from dispatchkit.backends.numpy import HALF
+from dispatchkit.backends.numpy_sums import HALF
 from dispatchkit.declare.samples import draw, sample
 from dispatchkit.nn.functional.channels_numpy import batch_norm_flow, group_norm_flow, group_norm_of_few
 from dispatchkit.nn.functional.normalization_numpy import layer_norm_flow, rms_norm_flow

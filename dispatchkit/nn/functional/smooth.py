@@ -10,6 +10,7 @@ import numpy as np
 
 from dispatchkit.backends.arrays import computes_alone
 from dispatchkit.backends.numpy import numpy_namespace
+from dispatchkit.declare.decorators import body_on_numpy
 from dispatchkit.declare.samples import draw, sample
 from dispatchkit.nn.functional import smooth_numpy
 from dispatchkit.nn.functional.rows import DTYPES
@@ -175,7 +176,8 @@ def _silu(xp: Any, x: Any) -> Any:
 
 
 def silu_numpy_flow(x, /):
-    if not smooth_numpy.is_single(x) or x.size < FEWEST or not computes_alone("numpy"):  # of few the rule takes as long
+    # Of few the rule takes as long.
+    if not smooth_numpy.are_alike(x) or x.size < FEWEST or not computes_alone("numpy"):
         return NotImplemented
     y, s = smooth_numpy.silu_and_sigmoid(x)
     return y, lambda g, wanted: (smooth_numpy.silu_slope(g[0], x, s),)
@@ -183,7 +185,7 @@ def silu_numpy_flow(x, /):
 
 @silu.def_kernel("numpy", flow=silu_numpy_flow, reads=("x",))
 def silu_numpy(x, /):
-    if not smooth_numpy.is_single(x):
+    if not smooth_numpy.are_alike(x):
         return _silu(numpy_namespace, x)
     return smooth_numpy.silu(x)
 
@@ -196,7 +198,7 @@ def silu_partial(xp, x):
 
 @silu.def_vjp
 def silu_vjp(xp, g, x):
-    if smooth_numpy.is_single(x, g):
+    if smooth_numpy.are_alike(x, g):
         return smooth_numpy.silu_slope(g, x)
     return g * silu_partial(xp, x)
 
@@ -259,6 +261,16 @@ def softplus(xp: Any, x: Tensor, /, beta: float = 1.0, threshold: float = 20.0) 
     x = real_floats(xp, softplus, x)
     scaled = x * beta
     return xp.where(scaled > threshold, x, xp.logaddexp(scaled, 0.0) / beta)
+
+
+@softplus.def_kernel("numpy")
+def softplus_numpy(x, /, beta=1.0, threshold=20.0):
+    if type(x) is not np.ndarray or x.dtype not in DTYPES or beta != 1 or type(threshold) not in (int, float):
+        return body_on_numpy(softplus)(x, beta, threshold)
+    y, beyond = numpy_namespace.logaddexp(x, 0.0), x > threshold
+    if beyond.any():
+        return numpy_namespace.where(beyond, x, y)
+    return y
 
 
 @softplus.def_partial

@@ -1,4 +1,4 @@
-"""GELU and SiLU of NumPy arrays in single precision, a block at a time, so that what lies between stays in the cache.
+"""GELU of NumPy arrays in single precision, and SiLU, a block at a time, so that what lies between stays in the cache.
 
 The normal distribution function at ``-a`` is ``exp(-a**2 / 2) * t * polynomial(t)`` with ``t = 1 / (1 + slope * a)``,
 as in Abramowitz and Stegun, 7.1.26. For values the coefficients are fitted to relative errors below 1e-7 for all `a` up
@@ -18,6 +18,7 @@ __all__ = ["gelu", "silu"]
 
 BLOCK = 1 << 15
 SINGLE = np.dtype("float32")
+DTYPES = (SINGLE, np.dtype("float64"))
 # From the highest power down, for a slope of 0.305 and of 0.33. Of the powers of slope * t, which are powers of
 # 1 / (1 / slope + a).
 SLOPE, SLOPE_OF_DERIVATIVE = 0.305, 0.33
@@ -50,6 +51,12 @@ def is_single(*arrays: Any) -> bool:
     return True
 
 
+def are_alike(*arrays: Any) -> bool:
+    """Return whether the functions of SiLU take the arrays: of one dtype, single or double precision."""
+    first = arrays[0]
+    return all(type(x) is np.ndarray and x.dtype is first.dtype and x.dtype in DTYPES for x in arrays)
+
+
 def _powers(slope: float, coefficients: list[float]) -> tuple[Any, list[Any]]:
     """Return what is added to distances, and the factors of the powers of one divided by the sum."""
     factors = [c / slope ** (len(coefficients) - i) for i, c in enumerate(coefficients)]
@@ -74,10 +81,11 @@ def _in_blocks(compute: Callable[..., None], *arrays: Any) -> Any:
 
 def _results_in_blocks(compute: Callable[..., None], count: int, *arrays: Any) -> list[Any]:
     """Return what a function writes for one block after another, so many arrays, as `_in_blocks` does."""
-    results = [np.empty(arrays[0].shape, SINGLE) for _ in range(count)]
+    dtype = arrays[0].dtype
+    results = [np.empty(arrays[0].shape, dtype) for _ in range(count)]
     flat = [x.reshape(-1) for x in (*arrays, *results)]
     size = flat[0].size
-    scratch = np.empty((2, min(BLOCK, size)), SINGLE)
+    scratch = np.empty((2, min(BLOCK, size)), dtype)
     with np.errstate(over="ignore", under="ignore"):
         for start in range(0, size, BLOCK):
             blocks = [x[start : start + BLOCK] for x in flat]
@@ -256,15 +264,15 @@ def gelu_by_tanh(x: Any, most: float) -> tuple[Any, Callable[..., Any]]:
 def silu(x: Any) -> Any:
     """Return ``x / (1 + exp(-x))``."""
     if x.size <= BLOCK:
-        y = np.negative(x, out=np.empty(x.shape, SINGLE))
+        y = np.negative(x, out=np.empty(x.shape, x.dtype))
         np.exp(y, out=y)
-        y += ONE
+        y += 1
         return np.divide(x, y, out=y)
 
     def compute(x: Any, y: Any, *_: Any) -> None:
         np.negative(x, out=y)
         np.exp(y, out=y)
-        y += ONE
+        y += 1
         np.divide(x, y, out=y)
 
     return _in_blocks(compute, x)
@@ -276,7 +284,7 @@ def silu_and_sigmoid(x: Any) -> list[Any]:
     def compute(x: Any, y: Any, s: Any, *_: Any) -> None:
         np.negative(x, out=s)
         np.exp(s, out=s)
-        s += ONE
+        s += 1
         np.divide(x, s, out=y)
         np.reciprocal(s, out=s)
 
@@ -289,14 +297,14 @@ def silu_slope(g: Any, x: Any, sigmoid: Any = None) -> Any:
     def compute(g: Any, x: Any, y: Any, s: Any, _: Any) -> None:
         np.negative(x, out=s)
         np.exp(s, out=s)
-        s += ONE
+        s += 1
         np.reciprocal(s, out=s)
         compute_by_sigmoid(g, x, s, y)
 
     def compute_by_sigmoid(g: Any, x: Any, s: Any, y: Any, *_: Any) -> None:
-        np.subtract(ONE, s, out=y)
+        np.subtract(1, s, out=y)
         y *= x
-        y += ONE
+        y += 1
         y *= s
         y *= g
 

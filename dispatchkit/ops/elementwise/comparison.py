@@ -8,7 +8,17 @@ import numpy as np
 
 from dispatchkit.backends.arrays import holds_complex
 from dispatchkit.backends.numpy import numpy_namespace
-from dispatchkit.declare.decorators import activation, alias, bitwise, bounds, comparison, logical, predicate
+from dispatchkit.backends.numpy_choices import larger_of_zero
+from dispatchkit.declare.decorators import (
+    activation,
+    alias,
+    bitwise,
+    body_on_numpy,
+    bounds,
+    comparison,
+    logical,
+    predicate,
+)
 from dispatchkit.declare.samples import draw, sample
 from dispatchkit.declare.typing import Array, Namespace
 
@@ -364,6 +374,13 @@ def relu(xp: Namespace, x: Array, /) -> Array:
 
 
 relu.def_partial(lambda xp, y: xp.sign(y))
+
+
+@relu.def_kernel("numpy")
+def relu_numpy(x, /):
+    if type(x) is not np.ndarray or x.dtype.kind == "c":
+        return body_on_numpy(relu)(x)
+    return larger_of_zero(x)
 
 
 # Elements from which the fixed cost of NumPy's own function is less than that of a second pass.

@@ -8,7 +8,8 @@ from typing import Any
 import numpy as np
 
 from dispatchkit.backends.arrays import holds_complex, of_parts
-from dispatchkit.backends.numpy import HALF, numpy_namespace
+from dispatchkit.backends.numpy import numpy_namespace
+from dispatchkit.backends.numpy_sums import HALF
 from dispatchkit.declare.decorators import additive, alias, complex_parts, exponential, multiplicative
 from dispatchkit.declare.typing import Array, Namespace
 from dispatchkit.ops.shared import floating

@@ -8,7 +8,8 @@ from typing import Any, Literal, NamedTuple, TypeAlias
 import numpy as np
 
 from dispatchkit.backends.arrays import holds_complex, same_dtype
-from dispatchkit.backends.numpy import DOUBLE, HALF, SINGLE, numpy_namespace, total
+from dispatchkit.backends.numpy import numpy_namespace
+from dispatchkit.backends.numpy_sums import DOUBLE, HALF, SINGLE, sum_of_squares, total
 from dispatchkit.declare.decorators import body_on_numpy, decomposition, linalg
 from dispatchkit.declare.samples import draw, sample
 from dispatchkit.declare.typing import Array, Namespace
@@ -101,6 +102,13 @@ def vector_norm(xp: Namespace, x: Array, /, *, axis: Axis = None, keepdims: bool
     if ord == 2:
         return root(xp, xp.sum(size * size, axis=axis, keepdims=keepdims))
     return root(xp, xp.sum(size**ord, axis=axis, keepdims=keepdims), order)
+
+
+@vector_norm.def_kernel("numpy")
+def vector_norm_numpy(x: Any, /, *, axis: Any = None, keepdims: bool = False, ord: Any = 2) -> Any:
+    if type(x) is np.ndarray and x.dtype in (SINGLE, DOUBLE) and type(ord) in (int, float) and ord == 2:
+        return np.sqrt(sum_of_squares(x, axis, keepdims=keepdims))
+    return body_on_numpy(vector_norm)(x, axis=axis, keepdims=keepdims, ord=ord)
 
 
 def _slope(xp: Namespace, y: Array, x: Array, axis: Axis, order: float) -> Array:
@@ -317,7 +325,7 @@ def norm_numpy(x: Any, /, *, ord: Any = None, axis: Any = None, keepdims: bool =
                 flat = x.ravel("K")
                 return np.sqrt(flat.dot(flat))
             if type(axis) is int and x.ndim:
-                return np.sqrt(total(x * x, axis=axis, keepdims=keepdims))
+                return np.sqrt(sum_of_squares(x, axis, keepdims=keepdims))
         if ord == 1 and type(axis) is int and x.ndim and x.dtype.kind in "fc":
             return total(np.abs(x), axis=axis, keepdims=keepdims)
         # NumPy takes a float for an axis, too, and no axis of an array without axes.

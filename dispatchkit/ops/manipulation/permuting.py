@@ -155,15 +155,30 @@ def transpose(xp: Namespace, x: Array, /, axes: int | Sequence[int] | None = Non
     >>> dk.transpose(x).shape, dk.transpose(x, (1, 0, 2)).shape, dk.transpose(x, 0, 2).shape
     ((4, 3, 2), (3, 2, 4), (4, 3, 2))
     """
+    return xp.permute_dims(x, _order(x.ndim, axes, more))
+
+
+def _order(ndim: int, axes: int | Sequence[int] | None, more: tuple[int, ...]) -> tuple[int, ...]:
+    """Return the permutation that the arguments of `transpose` say.
+
+    Raises
+    ------
+    ValueError : for another number of axes
+    """
     if isinstance(axes, int):
         if len(more) == 1:
-            return xp.permute_dims(x, _swap(x.ndim, axes, more[0], "transpose"))
+            return _swap(ndim, axes, more[0], "transpose")
         axes = (axes, *more)
     if axes is None:
-        axes = range(x.ndim)[::-1]
-    if len(axes) != x.ndim:
-        raise ValueError(f"transpose: {len(axes)} axes are given for an array with {x.ndim}")
-    return xp.permute_dims(x, tuple(axes))
+        axes = range(ndim)[::-1]
+    if len(axes) != ndim:
+        raise ValueError(f"transpose: {len(axes)} axes are given for an array with {ndim}")
+    return tuple(axes)
+
+
+@transpose.def_transpose
+def transpose_transpose(xp, g, axes, more):
+    return xp.permute_dims(g, inverse(_order(g.ndim, axes, more)))
 
 
 @transpose.def_kernel("numpy")
@@ -200,6 +215,11 @@ def swapaxes(xp: Namespace, x: Array, axis1: int, axis2: int, /) -> Array:
     (4, 3, 2)
     """
     return xp.permute_dims(x, _swap(x.ndim, axis1, axis2, "swapaxes"))
+
+
+@swapaxes.def_transpose
+def swapaxes_transpose(xp, g, axis1, axis2):
+    return xp.permute_dims(g, _swap(g.ndim, axis1, axis2, "swapaxes"))
 
 
 @swapaxes.def_kernel("numpy")

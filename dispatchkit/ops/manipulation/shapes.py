@@ -367,6 +367,10 @@ def unsqueeze(xp: Namespace, x: Array, /, dim: int) -> Array:
     return xp.expand_dims(x, axis=dim)
 
 
+unsqueeze.def_transpose(reshape_transpose)
+flatten.def_transpose(reshape_transpose)
+
+
 @manipulation(
     passthrough=True,
     samples=lambda: [
@@ -441,3 +445,6 @@ def expand(xp: Namespace, x: Array, /, shape: Sequence[int]) -> Array:
             f"a length for each new leading axis, and a length or -1 for each of the array's own"
         )
     return xp.broadcast_to(x, tuple(x.shape[i - new] if n == -1 else n for i, n in enumerate(shape)))
+
+
+expand.def_transpose(lambda g: g)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from itertools import chain, pairwise
+from math import copysign
 from typing import Any, Literal, TypeAlias
 
 import numpy as np
@@ -87,13 +88,51 @@ def _extensions(
     """Return the axes to extend, each with the numbers of elements to add at its ends, and the constants there."""
     if mode != "constant" and mode not in BEYOND:
         raise ValueError(f"{pad.__name__}: mode must be one of 'constant', {str(list(BEYOND))[1:-1]}, found {mode!r}")
-    widths = _pairs("pad_width", pad_width, ndim)
-    if not all(type(width) is int for pair in widths for width in pair):
-        raise TypeError(f"{pad.__name__}: pad_width must hold integers, found {pad_width!r}")
-    if any(width < 0 for pair in widths for width in pair):
-        raise ValueError(f"{pad.__name__}: pad_width must not be negative, found {pad_width!r}")
+    widths = _widths(pad_width, ndim)
     values = _pairs("constant_values", constant_values, ndim)
     return [(axis, pair, values[axis]) for axis, pair in enumerate(widths) if any(pair)]
+
+
+def _widths(pad_width: Any, ndim: int) -> list[Any]:
+    """Return how many elements to add before and after each axis.
+
+    Raises
+    ------
+    TypeError : if one is no integer
+    ValueError : if one is negative
+    """
+    widths = _pairs("pad_width", pad_width, ndim)
+    numbers = [*chain.from_iterable(widths)]
+    if not {int}.issuperset(map(type, numbers)):
+        raise TypeError(f"{pad.__name__}: pad_width must hold integers, found {pad_width!r}")
+    if min(numbers, default=0) < 0:
+        raise ValueError(f"{pad.__name__}: pad_width must not be negative, found {pad_width!r}")
+    return widths
+
+
+def pad_numpy_flow(x, /, pad_width, mode="constant", *, constant_values=0):
+    if mode != "constant" or type(constant_values) not in (int, float):
+        return NotImplemented
+    widths = _widths(pad_width, x.ndim)
+    inside = tuple([slice(before, before + n) for (before, _), n in zip(widths, x.shape, strict=True)])
+    shape = tuple([before + n + after for (before, after), n in zip(widths, x.shape, strict=True)])
+    if shape == x.shape:
+        y = x.copy()
+    elif constant_values == 0 and copysign(1, constant_values) > 0:
+        y = np.zeros(shape, x.dtype)
+        y[inside] = x
+    else:
+        y = np.full(shape, constant_values, x.dtype)
+        y[inside] = x
+    return y, lambda g, wanted: (g[0][inside],)
+
+
+@pad.def_kernel("numpy", flow=pad_numpy_flow)
+def pad_numpy(x, /, pad_width, mode="constant", *, constant_values=0):
+    answer = pad_numpy_flow(x, pad_width, mode, constant_values=constant_values)
+    if answer is NotImplemented:
+        return answer
+    return answer[0]
 
 
 def _pairs(parameter: str, value: Any, ndim: int) -> list[Any]:
@@ -105,12 +144,18 @@ def _pairs(parameter: str, value: Any, ndim: int) -> list[Any]:
         for axis, pair in value.items():
             pairs[normal_axis(axis, ndim, pad.__name__)] = np.broadcast_to(pair, (2,)).tolist()
         value = pairs
+    if type(value) is tuple and len(value) == ndim and all(map(_is_pair_of_integers, value)):  # as most are
+        return [*value]
     try:
         return np.broadcast_to(np.asarray(value), (ndim, 2)).tolist()
     except ValueError:
         raise ValueError(
             f"{pad.__name__}: {parameter} must be a number, a pair, or a pair for each of {ndim} axes, found {value!r}"
         ) from None
+
+
+def _is_pair_of_integers(value: Any) -> bool:
+    return type(value) is tuple and len(value) == 2 and type(value[0]) is type(value[1]) is int
 
 
 def _constant(xp: Namespace, x: Any, axis: int, length: int, value: Any) -> Any:

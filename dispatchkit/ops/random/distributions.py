@@ -258,8 +258,11 @@ def bernoulli(
         lengths = tuple(shape_of_p)
     else:
         lengths = shape_of(bernoulli.__name__, shape)
-    inside = (p >= 0) & (p <= 1)
-    if not holds(inside, traced=True):
+    if type(p) is float:
+        inside = 0 <= p <= 1
+    else:
+        inside = holds((p >= 0) & (p <= 1), traced=True)
+    if not inside:
         raise ValueError(f"{bernoulli.__name__}: a probability is between 0 and 1, found {p!r}")
     if device is None:
         device = getattr(p, "device", None)

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from dispatchkit.backends.arrays import is_inexact
-from dispatchkit.backends.numpy import SINGLE
+from dispatchkit.backends.numpy_sums import SINGLE
 from dispatchkit.declare.decorators import operation, reduction
 from dispatchkit.declare.samples import draw, sample
 from dispatchkit.declare.typing import Array, DType, Namespace

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from dispatchkit.backends.arrays import same_dtype
-from dispatchkit.backends.numpy import HALF, SINGLE
+from dispatchkit.backends.numpy_sums import HALF, SINGLE
 from dispatchkit.declare.axes import Axes, only_axis
 from dispatchkit.declare.decorators import alias, operation, reduction
 from dispatchkit.declare.samples import draw, sample

@@ -2,19 +2,21 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from functools import lru_cache
 from typing import Any
 
 import numpy as np
 
 from dispatchkit.backends.arrays import holds_complex
-from dispatchkit.backends.numpy import DOUBLE, SINGLE
 from dispatchkit.declare.decorators import body_on_numpy, operation
 from dispatchkit.declare.samples import draw, sample
 from dispatchkit.declare.typing import Array, Namespace
 from dispatchkit.ops.shared import Axis, floating, normal_axes
 from dispatchkit.protocol.kinds import kinds
 
+# The stub of the reduction does not know its positional form.
+_largest: Callable[..., Any] = np.maximum.reduce
 # Elements of a row up to which a product sums them as precisely as NumPy.
 LONGEST = 1 << 12
 # Elements up to which NumPy's function takes no longer than finding out whether there are rows.
@@ -69,7 +71,7 @@ def softmax_numpy(x, /, *, axis=-1):
     """Compute a few rows by NumPy's functions alone: what asks for kinds and axes takes a third of the time."""
     if not (x.size <= FEW and x.ndim and _are_rows(x, axis)):
         return body_on_numpy(softmax)(x, axis=axis)
-    d = np.subtract(x, np.maximum.reduce(x, axis=-1, keepdims=True), np.empty(x.shape, x.dtype))
+    d = np.subtract(x, _largest(x, -1, None, None, True), np.empty(x.shape, x.dtype))
     np.exp(d, d)
     return np.divide(d, d.dot(_ones(x.shape[-1], x.dtype))[..., None], d)
 
@@ -87,7 +89,7 @@ def _are_rows(x: Any, axis: Axis) -> bool:
         type(axis) is int
         and x.ndim - 1 in (axis, axis + x.ndim)
         and 0 < x.shape[-1] <= LONGEST
-        and x.dtype in (SINGLE, DOUBLE)
+        and x.dtype.char in "fd"
         and x.flags.c_contiguous
     )
 
@@ -168,6 +170,16 @@ def log_softmax(xp: Namespace, x: Array, /, *, axis: Axis = -1) -> Array:
     if type(d) is not np.ndarray:
         return d - logarithms
     return xp.subtract(d, logarithms, d)
+
+
+@log_softmax.def_kernel("numpy")
+def log_softmax_numpy(x, /, *, axis=-1):
+    """Compute a few rows by NumPy's functions alone."""
+    if not (x.size <= FEW and x.ndim and _are_rows(x, axis)):
+        return body_on_numpy(log_softmax)(x, axis=axis)
+    d = np.subtract(x, _largest(x, -1, None, None, True), np.empty(x.shape, x.dtype))
+    sums = np.asarray(np.exp(d).dot(_ones(x.shape[-1], x.dtype)))
+    return np.subtract(d, np.log(sums)[..., None], d)
 
 
 @log_softmax.def_vjp

@@ -14,6 +14,7 @@ from dispatchkit.declare.operation import DeclaredOperation
 from dispatchkit.declare.samples import draw, sample
 from dispatchkit.declare.typing import Array, Namespace
 from dispatchkit.marks import override
+from dispatchkit.ops.searching.ranks_numpy import first_ranks
 from dispatchkit.ops.shared import along, integer, normal_axis
 from dispatchkit.protocol.kinds import kinds
 
@@ -349,12 +350,43 @@ def topk(xp: Namespace, x: Array, /, k: int, axis: int = -1, largest: bool = Tru
     >>> dk.topk(dk.asarray([2.0, 5.0, 3.0]), 2)
     TopKResult(values=tensor([5., 3.]), indices=tensor([1, 2]))
     """
+    place, count = _place_and_count(x, k, axis)
+    order = xp.argsort(x, axis=place, descending=largest)
+    indices = xp.getitem(order, along(place, slice(count)))
+    return TopKResult(xp.take_along_axis(x, indices, axis=place), indices)
+
+
+def _place_and_count(x: Any, k: Any, axis: int) -> tuple[int, int]:
+    """Return the axis that `topk` looks along, and how many elements it is to find.
+
+    Raises
+    ------
+    ValueError : if the axis has not as many
+    """
     place = normal_axis(axis, x.ndim, topk.__name__)
     count = integer(topk, "k", k, least=0)
     if count > x.shape[place]:
         raise ValueError(
             f"{topk.__name__}: k must be at most {x.shape[place]}, the length of axis {axis}, found {count}"
         )
-    order = xp.argsort(x, axis=place, descending=largest)
-    indices = xp.getitem(order, along(place, slice(count)))
-    return TopKResult(xp.take_along_axis(x, indices, axis=place), indices)
+    return place, count
+
+
+def topk_numpy_flow(x, /, k, axis=-1, largest=True, sorted=True):
+    place, count = _place_and_count(x, k, axis)
+    if place == x.ndim - 1:
+        indices = first_ranks(x, count, largest=largest)
+    else:
+        indices = np.moveaxis(first_ranks(np.moveaxis(x, place, -1), count, largest=largest), -1, place)
+
+    def pull(g, wanted):
+        total = np.zeros(x.shape, g[0].dtype)
+        np.put_along_axis(total, indices, g[0], place)
+        return (total,)
+
+    return TopKResult(numpy_namespace.take_along_axis(x, indices, axis=place), indices), pull
+
+
+@topk.def_kernel("numpy", flow=topk_numpy_flow)
+def topk_numpy(x, /, k, axis=-1, largest=True, sorted=True):
+    return topk_numpy_flow(x, k, axis, largest, sorted)[0]

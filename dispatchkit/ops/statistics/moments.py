@@ -9,7 +9,8 @@ from typing import Any
 import numpy as np
 
 from dispatchkit.backends.arrays import holds_complex, is_inexact, same_dtype
-from dispatchkit.backends.numpy import HALF, SINGLE, numpy_namespace
+from dispatchkit.backends.numpy import numpy_namespace
+from dispatchkit.backends.numpy_sums import HALF, SINGLE
 from dispatchkit.declare.decorators import operation, reduction
 from dispatchkit.declare.samples import draw, sample
 from dispatchkit.declare.typing import Array, Namespace

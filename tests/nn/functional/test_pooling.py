@@ -92,6 +92,23 @@ def test_volumes_are_pooled_in_blocks() -> None:
     np.testing.assert_allclose(F.adaptive_avg_pool1d(y, 1).numpy(), x.mean(-1, keepdims=True), atol=1e-15)
 
 
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+@pytest.mark.parametrize("size", [1, (1, 3), (2, 3), (4, 3), (2, 1), (12, 3), (4, 24), (12, 24)])
+def test_images_are_averaged_in_blocks_of_any_size(size: Any, dtype: str) -> None:
+    x = drawn(2, 3, 12, 24).astype(dtype)
+    height, width = (size, size) if isinstance(size, int) else size
+    wanted = x.reshape(2, 3, height, 12 // height, width, 24 // width).mean((3, 5))
+    for given in (x, np.asfortranarray(x), x[..., ::-1][..., ::-1]):
+        leaf = dk.tensor(given, requires_grad=True)
+        y = F.adaptive_avg_pool2d(leaf, size)
+        np.testing.assert_allclose(y.detach().numpy(), wanted, atol=1e-6 if dtype == "float32" else 1e-15, strict=True)
+        y.backward(dk.asarray(wanted))
+        shares = np.repeat(np.repeat(wanted, 12 // height, 2), 24 // width, 3) * (height * width / 288)
+        assert leaf.grad is not None
+        np.testing.assert_allclose(leaf.grad.numpy(), shares, rtol=1e-6, strict=True)
+    assert F.adaptive_avg_pool2d(dk.zeros((0, 3, 12, 24)), size).shape == (0, 3, height, width)
+
+
 @pytest.mark.parametrize("size", [1, 2, 3, (2, None), (5, 4), 7])
 def test_adaptive_avg_pool2d_is_pytorchs(size: Any) -> None:
     functional = torch_functional()
