@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterator
 from typing import Any, TypeVar
+from weakref import ref
 
 import numpy as np
 
@@ -41,7 +42,7 @@ from dispatchkit.protocol.parameters import Key
 
 F = TypeVar("F", bound=Callable[..., Any])
 new: Callable[[Any], Any] = object.__new__
-ndarray = np.ndarray
+ndarray, generic = np.ndarray, np.generic
 SELECTING = BASIC | {ndarray}
 INTEGERS = frozenset({int, bool})
 # Of values that are assigned as they are.
@@ -95,7 +96,8 @@ class Selection(Indexing):
                         if result is NotImplemented or result is None:
                             return continue_chain(self, first, (x, key), {}, result)
                         return result
-                if not (type(key) in BASIC or (type(key) is tuple and BASIC.issuperset(map(type, key)))):
+                basic = type(key) in BASIC or (type(key) is tuple and BASIC.issuperset(map(type, key)))
+                if not basic:
                     y = _by_arrays(self, x, key, to)
                     if y is None:
                         return general(x, key)
@@ -107,14 +109,22 @@ class Selection(Indexing):
                     except BACKEND_ERRORS as error:
                         raise_with_context(self, error, (x, key), {})
                     if type(r) is not ndarray:
-                        r = raw_array(_as_view(a, key, r))
+                        r = a[(*key, ...)] if isinstance(r, generic) else raw_array(r)
                     y = new(to)
                     y.array = r
                     y._node = y._memory = None
-                    if x._node is not None and is_grad_enabled():
-                        y._node = _node_of(self, x, key, r)
-                    share_memory(y, x)
+                    memory = x._memory
+                    if memory is not None and x._node is None and len(memory.views) < memory.full:
+                        # As `share_memory` does, in less time.
+                        y._memory = memory
+                        memory.views.append(ref(y))
+                    else:
+                        if x._node is not None and is_grad_enabled():
+                            y._node = _node_of(self, x, key, r)
+                        share_memory(y, x)
                 if to is base or to in taking_nothing:
+                    return y
+                if basic and to.__tensor_finalize__ is base.__tensor_finalize__ and _has_nothing(x):
                     return y
                 return _finalize(self, y, x, key)
             except Exception as error:
@@ -304,7 +314,8 @@ def _rows_of_tensor(operation: DeclaredOperation, x: Any, count: int, to: Any) -
 
     They are instances of a class.
     """
-    finalizes = to is not operation.protocol.types.base and to not in taking_nothing
+    base = operation.protocol.types.base
+    plain = to is base or to in taking_nothing
     for place in range(count):
         a = x.array
         if live or x._node is not None or type(a) is not ndarray:
@@ -313,8 +324,22 @@ def _rows_of_tensor(operation: DeclaredOperation, x: Any, count: int, to: Any) -
         y = new(to)
         y.array = a[place, ...]
         y._node = None
-        share_memory(y, x)
-        yield _finalize(operation, y, x, place) if finalizes else y
+        memory = x._memory
+        if memory is not None and len(memory.views) < memory.full:
+            # As `share_memory` does, in less time.
+            y._memory = memory
+            memory.views.append(ref(y))
+        else:
+            share_memory(y, x)
+        if plain or (to.__tensor_finalize__ is base.__tensor_finalize__ and _has_nothing(x)):
+            yield y
+        else:
+            yield _finalize(operation, y, x, place)
+
+
+def _has_nothing(x: Any) -> bool:
+    """Return whether a tensor has no attributes, which another one would take over."""
+    return not (x.__dispatch_slots__ or getattr(x, "__dict__", None))
 
 
 @assignment(
