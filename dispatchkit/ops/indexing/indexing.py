@@ -96,8 +96,7 @@ class Selection(Indexing):
                         if result is NotImplemented or result is None:
                             return continue_chain(self, first, (x, key), {}, result)
                         return result
-                basic = type(key) in BASIC or (type(key) is tuple and BASIC.issuperset(map(type, key)))
-                if not basic:
+                if not (basic := type(key) in BASIC or (type(key) is tuple and BASIC.issuperset(map(type, key)))):
                     y = _by_arrays(self, x, key, to)
                     if y is None:
                         return general(x, key)
@@ -122,9 +121,10 @@ class Selection(Indexing):
                         if x._node is not None and is_grad_enabled():
                             y._node = _node_of(self, x, key, r)
                         share_memory(y, x)
-                if to is base or to in taking_nothing:
-                    return y
-                if basic and to.__tensor_finalize__ is base.__tensor_finalize__ and _has_nothing(x):
+                plainly = to is base or (
+                    basic and to.__tensor_finalize__ is base.__tensor_finalize__ and _has_nothing(x)
+                )
+                if plainly or to in taking_nothing:
                     return y
                 return _finalize(self, y, x, key)
             except Exception as error:
