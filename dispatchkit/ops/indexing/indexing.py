@@ -121,10 +121,7 @@ class Selection(Indexing):
                         if x._node is not None and is_grad_enabled():
                             y._node = _node_of(self, x, key, r)
                         share_memory(y, x)
-                plainly = to is base or (
-                    basic and to.__tensor_finalize__ is base.__tensor_finalize__ and _has_nothing(x)
-                )
-                if plainly or to in taking_nothing:
+                if to is base or to in taking_nothing or (basic and _takes_nothing(base, to, x)):
                     return y
                 return _finalize(self, y, x, key)
             except Exception as error:
@@ -331,15 +328,17 @@ def _rows_of_tensor(operation: DeclaredOperation, x: Any, count: int, to: Any) -
             memory.views.append(ref(y))
         else:
             share_memory(y, x)
-        if plain or (to.__tensor_finalize__ is base.__tensor_finalize__ and _has_nothing(x)):
+        if plain or _takes_nothing(base, to, x):
             yield y
         else:
             yield _finalize(operation, y, x, place)
 
 
-def _has_nothing(x: Any) -> bool:
-    """Return whether a tensor has no attributes, which another one would take over."""
-    return not (x.__dispatch_slots__ or getattr(x, "__dict__", None))
+def _takes_nothing(base: Any, to: Any, x: Any) -> bool:
+    """Return whether an instance of a class takes over nothing from a tensor, which has no attributes."""
+    if to.__tensor_finalize__ is not base.__tensor_finalize__ or x.__dispatch_slots__:
+        return False
+    return not getattr(x, "__dict__", None)
 
 
 @assignment(
