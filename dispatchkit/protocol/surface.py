@@ -234,9 +234,11 @@ def _method(operation: Overridable, varargs: str | None) -> Callable[..., Any]:
                 value = args
                 if not (spreads and not isinstance(args[0], (tuple, list))):
                     value = args[0]
-                if by_place:
+                if not by_place:
+                    return function(self, **{first: value}, **kwargs)
+                if kwargs:
                     return function(self, value, **kwargs)
-                return function(self, **{first: value}, **kwargs)
+                return function(self, value)
             rest = args[fixed:]
             if varargs is not None and rest and not isinstance(rest[0], (tuple, list)):
                 return function(self, *args[:fixed], **{varargs: rest}, **kwargs)

@@ -60,7 +60,7 @@ def test_points_on_a_scale_move_too() -> None:
 
 @pytest.mark.parametrize("name", MOVES)
 def test_gradients_flow_by_the_standard_deviations_of_what_moves(name: str) -> None:
-    std = dk.tensor(0.1 + VALUES, requires_grad=True)
+    std: Any = dk.tensor(0.1 + VALUES, requires_grad=True)
     MOVES[name](UncertainTensor(VALUES, std)).std.sum().backward()
     times = 2.0 if name in ("broadcast_to", "expand") else 1.0
     npt.assert_allclose(std.grad.numpy(), np.full((3, 4), times))

@@ -156,6 +156,9 @@ class Slotted(dk.Tensor):
 
 
 def test_parts_of_a_subclass_take_over_what_there_is() -> None:
+    x: Any
+    noted: Any
+    slotted: Any
     x, noted, slotted = Named(NUMBERS), Noted(NUMBERS), Slotted(NUMBERS)
     assert not hasattr(x[1], "name")
     x.name, slotted.place = "a", "b"

@@ -647,9 +647,9 @@ def test_an_index_out_of_range_says_of_which_axis(key: tuple[int, int]) -> None:
 
 @pytest.mark.parametrize("key", [(0, 2), (1, 1), ([0, 1], [2, 0])])
 def test_gradients_reach_the_elements_that_are_read(key: Any) -> None:
-    values = dk.tensor([2.0, 3.0], requires_grad=True)
+    values: Any = dk.tensor([2.0, 3.0], requires_grad=True)
     x = SparseTensor.csr(values, [0, 2], [0, 2, 2], shape=(2, 3))
-    dense = dk.tensor([[2.0, 0.0, 3.0], [0.0, 0.0, 0.0]], requires_grad=True)
+    dense: Any = dk.tensor([[2.0, 0.0, 3.0], [0.0, 0.0, 0.0]], requires_grad=True)
     for matrix in (x, dense):
         (matrix[key] * 2.0).sum().backward()
     assert values.grad.tolist() == dense.grad[0, [0, 2]].tolist()

@@ -351,7 +351,10 @@ def compute_on_quantities(op: Any, /, *args: Any, **kwargs: Any) -> Any:
         numbers = x.data
         if type(numbers) is not Tensor or numbers._node is not None:
             watch(numbers)
-        moved = op(numbers, *args[1:], **kwargs)
+        if len(args) == 1 and not kwargs:
+            moved = op(numbers)
+        else:
+            moved = op(numbers, *args[1:], **kwargs)
         if type(moved) is not Tensor:
             return _with_units(moved, x.unit)
         quantity = new(QuantityTensor)

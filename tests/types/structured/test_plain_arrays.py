@@ -160,9 +160,10 @@ def test_a_diagonal_scales_rows_and_columns(shape: tuple[int, ...], batch: tuple
 
 def test_a_product_of_a_diagonal_with_columns_takes_few_steps() -> None:
     a, x = DiagonalTensor(np.ones(N)), dk.ones((N, 3))
-    for product in (lambda: a @ x, lambda: x.mT @ a):
+    rows = x.mT
+    for product in (partial(dk.matmul, a, x), partial(dk.matmul, rows, a)):
         product()
-        assert steps_of(product) < 75
+        assert steps_of(product) < 60
 
 
 @pytest.mark.parametrize("n", [1, 2, 300, 20_000])
