@@ -231,9 +231,7 @@ def _method(operation: Overridable, varargs: str | None) -> Callable[..., Any]:
                     return function(self, **kwargs)
                 return function(self)
             if len(args) == 1 and first is not None:
-                value = args
-                if not (spreads and not isinstance(args[0], (tuple, list))):
-                    value = args[0]
+                value = args if spreads and not isinstance(args[0], (tuple, list)) else args[0]
                 if not by_place:
                     return function(self, **{first: value}, **kwargs)
                 if kwargs:
