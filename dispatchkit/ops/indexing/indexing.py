@@ -451,17 +451,22 @@ class Assignment(Indexing):
 
 def _write(base: type, x: Any, key: Any, value: Any) -> bool:
     """Write what needs no conversion into a tensor outside the graph; whether it could be done."""
-    if not is_alone(x) and in_graph(x):
+    memory = x._memory
+    if memory is None:
+        memory = memory_of(x)
+    elif not is_alone(x) and in_graph(x):
         return False
-    new_elements = value
-    if type(value) in (base, type(x)) and value._node is None:
+    new_elements, cls = value, type(x)
+    if type(value) in (base, cls) and value._node is None:
         new_elements = value.array
     raw = key
-    if type(key) not in BASIC and not _is_basic(key):
-        raw = _raw_selection(type(x), key)
+    if type(key) is cls:
+        raw = key.array
+    elif type(key) not in SELECTING and not _is_basic(key):
+        raw = _raw_selection(cls, key)
     if raw is None or type(new_elements) not in NUMBERS:
         return False
-    counter = memory_of(x).version
+    counter = memory._version or memory  # as `version` gives, in less time
     if counter.watchers is not None:
         counter.tell_watchers()
     try:

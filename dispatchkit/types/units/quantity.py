@@ -423,7 +423,7 @@ def rows_of_quantity(x: QuantityTensor) -> Iterator[Any]:
 
 @tensor_protocol.implements(ops.setitem, QuantityTensor)
 def setitem_quantity(x: Any, key: Any, value: Any, /) -> Any:
-    if type(x) is type(value) is QuantityTensor and is_simple_key(key):
+    if type(x) is type(value) is QuantityTensor and (type(key) in BASIC or is_simple_key(key)):
         step: Any = None
         if x.unit is not value.unit:
             step = _assigned.get((id(x.unit), id(value.unit)), UNCHANGED)
