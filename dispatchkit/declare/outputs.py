@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from typing import Any
+from weakref import ref
 
 import numpy as np
 
@@ -47,7 +48,13 @@ def note_view(y: Storage, x: Storage, views: bool = False) -> bool:
             apart = type(base) is type(a) is ndarray and a.base is None is base.base
             if apart or not may_share_memory(r, a):
                 return False
-    share_memory(y, x)
+    memory = x._memory
+    if memory is not None and x._node is None is y._node and len(memory.views) < memory.full:
+        # As `share_memory` does, in less time.
+        y._memory = memory
+        memory.views.append(ref(y))
+    else:
+        share_memory(y, x)
     return True
 
 

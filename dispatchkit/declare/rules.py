@@ -146,10 +146,15 @@ class Rule:
         """``forward(xp, t, y, *args, **kwargs)``: what the rule returns when tangents flow."""
         return self._compile(CALL, "t")
 
-    def _compile(self, template: str, flows: str) -> Function:
+    @cached_property
+    def slope(self) -> Function:
+        """``slope(xp, y, *args, **kwargs)``: the derivative of a partial, which nothing flows into."""
+        return self._compile(CALL)
+
+    def _compile(self, template: str, *flows: str) -> Function:
         names: dict[str, Any] = {"__DOUBLE": DOUBLE}
         signature = self._parameters.signature
-        code = _code(template, _parameter_list(signature, ("xp", flows, "y")), self._read[0])
+        code = _code(template, _parameter_list(signature, ("xp", *flows, "y")), self._read[0])
         exec(code, names)  # noqa: S102  # of names that signatures hold
         defaults = {name: p.default for name, p in signature.parameters.items()}
         function: Function = names["make"](self.function, defaults, _conjugate)

@@ -414,9 +414,13 @@ class MakingDense:
 
     def __enter__(self) -> None:
         self._outer = under_way = _under_way.get()
+        contexts: list[Any] = []
         # What surrounds the dense form of an instance surrounds its parts, too.
-        surround = () if id(self._value) in under_way else surroundings
-        contexts = [context for surrounding in surround if (context := surrounding(self._value)) is not None]
+        if id(self._value) not in under_way:
+            for surrounding in surroundings:
+                context = surrounding(self._value)
+                if context is not None:
+                    contexts.append(context)  # a comprehension is a call of its own
         try:
             _under_way.set(under_way | self._marks)
             if contexts:
@@ -489,10 +493,15 @@ class Derived:
         return self.compute(instance)
 
 
+LAYOUT = ("shape", "dtype")
+
+
 def known_layout(value: Any) -> tuple[Any, Any]:
     """Return shape and dtype of a value; None for what it does not have, or would have to become dense for."""
-    if _reads_dense(value, "shape") or _reads_dense(value, "dtype"):
-        return None, None
+    cls = type(value)
+    for name in LAYOUT:
+        if isinstance(getattr(cls, name, None), Derived) and _reads_dense(value, name):
+            return None, None
     return getattr(value, "shape", None), getattr(value, "dtype", None)
 
 

@@ -6,7 +6,7 @@ import os
 import sys
 import warnings
 from collections.abc import Callable
-from functools import lru_cache, wraps
+from functools import wraps
 from types import CodeType, FrameType, TracebackType
 from typing import Any, TypeVar, cast
 
@@ -31,6 +31,9 @@ UNINTENDED = (AssertionError, AttributeError, KeyError, NameError)
 # Whether a file is the library's, and whether calls are passed on there, of those that were asked about.
 _OWN: dict[str, bool] = {}
 _ENGINE: dict[str, bool] = {}
+# By the ids of code the code itself and the lines of instructions, of those that were asked about last.
+_LINES: dict[int, tuple[CodeType, dict[int, int]]] = {}
+MOST_LINES = 1024
 
 
 def _is_own(frame: FrameType) -> bool:
@@ -170,11 +173,19 @@ def frame_outside(depth: int, stop: CodeType | None = None) -> FrameType | None:
         frame = outer
 
 
-@lru_cache(maxsize=1024)
 def line_of(code: CodeType, instruction: int) -> int:
     """Return the line that an instruction of some code is of."""
-    lines = (line for start, end, line in code.co_lines() if start <= instruction < end and line is not None)
-    return next(lines, code.co_firstlineno)
+    # By the place of the code, which is kept with its lines: to hash it takes longer than all else here.
+    kept = _LINES.get(id(code))
+    if kept is None:
+        if len(_LINES) >= MOST_LINES:
+            _LINES.clear()
+        kept = _LINES[id(code)] = code, {}
+    line = kept[1].get(instruction)
+    if line is None:
+        lines = (line for start, end, line in code.co_lines() if start <= instruction < end and line is not None)
+        line = kept[1][instruction] = next(lines, code.co_firstlineno)
+    return line
 
 
 def warn_at(frame: FrameType, text: str, category: type[Warning]) -> None:
@@ -194,12 +205,15 @@ def operation_frames() -> tuple[Any, FrameType, FrameType] | None:
     # Calls that the compiled core passes on have no frame of their own.
     without_frame = [] if core is None else core.passed_on()
     while True:
-        operation = _operation_of(frame)
-        if operation is None:
-            if not _passes_on(frame):
+        # A call in a long program has many frames around it, nearly all of which pass nothing on.
+        if _ENGINE.get(frame.f_code.co_filename, True):
+            operation = _operation_of(frame)
+            if operation is not None and called is not frame:
+                break
+            if operation is None and not _passes_on(frame):
                 called = frame
-        elif called is not frame:
-            break
+        else:
+            called = frame
         outer = frame.f_back
         if without_frame and frame.f_code is without_frame[-1][1] and (outer is None or _operation_of(outer) is None):
             operation, frame = without_frame[-1][0], outer or frame

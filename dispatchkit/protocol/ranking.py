@@ -185,7 +185,18 @@ def _wrapping(
         args, kwargs = parameters.replace(args, kwargs, wrap)
         return handler(*args, **kwargs)
 
-    return with_wrapped_arrays
+    if len(places) != 1:
+        return with_wrapped_arrays
+    [place], wrap_array = places, types.wrap
+
+    def with_wrapped_array(*args: Any, **kwargs: Any) -> Any:
+        if kwargs or len(args) <= place or type(args[place]) is tuple:
+            return with_wrapped_arrays(*args, **kwargs)
+        whole = list(args)
+        whole[place] = wrap_array(args[place])
+        return handler(*whole)
+
+    return with_wrapped_array
 
 
 def _places_of_arrays(

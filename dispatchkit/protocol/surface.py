@@ -231,12 +231,12 @@ def _method(operation: Overridable, varargs: str | None) -> Callable[..., Any]:
                     return function(self, **kwargs)
                 return function(self)
             if len(args) == 1 and first is not None:
-                value = args
-                if not (spreads and not isinstance(args[0], (tuple, list))):
-                    value = args[0]
-                if by_place:
+                value = args if spreads and not isinstance(args[0], (tuple, list)) else args[0]
+                if not by_place:
+                    return function(self, **{first: value}, **kwargs)
+                if kwargs:
                     return function(self, value, **kwargs)
-                return function(self, **{first: value}, **kwargs)
+                return function(self, value)
             rest = args[fixed:]
             if varargs is not None and rest and not isinstance(rest[0], (tuple, list)):
                 return function(self, *args[:fixed], **{varargs: rest}, **kwargs)

@@ -120,7 +120,10 @@ class LoraTensor(ArrayMethods):
     @property
     def dtype(self) -> Any:
         """Type of the elements."""
-        return np.result_type(self.base.dtype, self.left.dtype, self.right.dtype)
+        base, left, right = self.base.dtype, self.left.dtype, self.right.dtype
+        if base is left is right:
+            return base
+        return np.result_type(base, left, right)
 
     @property
     def device(self) -> Any:
@@ -144,7 +147,7 @@ class LoraTensor(ArrayMethods):
 
 @implements(ops.matmul)
 def matmul_tensor_lora(x1: Tensor, x2: LoraTensor, /) -> Any:
-    check_product(x1.shape, x2.shape)
+    check_product(x1.shape, x2.base.shape)
     if not all_finite(x1, x2.left, x2.right):
         return decline(ORDER_MATTERS)
     x1 = promote(x1, x2.dtype)
@@ -153,7 +156,7 @@ def matmul_tensor_lora(x1: Tensor, x2: LoraTensor, /) -> Any:
 
 @implements(ops.matmul)
 def matmul_lora_tensor(x1: LoraTensor, x2: Tensor, /) -> Any:
-    check_product(x1.shape, x2.shape)
+    check_product(x1.base.shape, x2.shape)
     if not all_finite(x1.left, x1.right, x2):
         return decline(ORDER_MATTERS)
     x2 = promote(x2, x1.dtype)
@@ -162,8 +165,10 @@ def matmul_lora_tensor(x1: LoraTensor, x2: Tensor, /) -> Any:
 
 @implements(ops.matrix_transpose)
 def matrix_transpose_lora(x: LoraTensor, /) -> LoraTensor:
-    base, left, right = map(ops.matrix_transpose, (x.base, x.right, x.left))
-    return LoraTensor(base, left, right, x.scale)
+    transposed: LoraTensor = object.__new__(LoraTensor)  # of parts that were checked
+    transposed.base, transposed.scale = ops.matrix_transpose(x.base), x.scale
+    transposed.left, transposed.right = ops.matrix_transpose(x.right), ops.matrix_transpose(x.left)
+    return transposed
 
 
 @implements(ops.permute_dims)

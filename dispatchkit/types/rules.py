@@ -84,7 +84,10 @@ def is_finite_array(x: np.ndarray) -> bool:
     """Return whether all elements of an array of NumPy are finite."""
     if x.size == 1 and x.dtype.char in "fdFD":
         return cmath.isfinite(x.item())
-    return int(np.count_nonzero(np.isfinite(x))) == x.size  # of few elements in half of the time of `all`
+    finite = np.isfinite(x)
+    if finite.size <= MANY:  # of a hundred in a third of the time of `all`
+        return 0 not in finite.tobytes()
+    return int(np.count_nonzero(finite)) == x.size
 
 
 def is_nonzero_array(x: np.ndarray) -> bool:
@@ -98,6 +101,7 @@ def is_nonzero_array(x: np.ndarray) -> bool:
     return bool(nonzero.item(nonzero.argmin()))
 
 
+MANY = 10_000  # elements, of which a copy in bytes takes less than what counts them
 FEW = 300  # elements, of which counting those that are not 0 takes least
 
 

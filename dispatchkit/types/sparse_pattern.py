@@ -194,7 +194,7 @@ class SparsePattern:
         if not keys.size:
             return np.zeros(rows.shape, np.int64), np.zeros(rows.shape, bool)
         wanted = rows.astype(np.int64) * self.shape[1] + columns
-        places = np.minimum(np.searchsorted(keys, wanted), keys.size - 1)
+        places = np.minimum(keys.searchsorted(wanted), keys.size - 1)
         return order[places], keys[places] == wanted
 
     def of_rows(self, rows: Any) -> tuple[Any, Any, Any]:

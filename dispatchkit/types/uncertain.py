@@ -44,7 +44,7 @@ from dispatchkit.types.uncertain_sources import (
     join_sources,
     merge_sources,
     move_by_slopes,
-    move_rows,
+    move_parts,
     move_sources,
     push_factors,
     scale_factor,
@@ -408,9 +408,10 @@ def _part(x: UncertainTensor) -> tuple[Any, Any]:
 
 def _is_plain(x: Any) -> bool:
     """Return whether an array holds real numbers in arrays of NumPy, each with sources of its own."""
-    if type(x) is not UncertainTensor or x.dtype.kind == "c":
+    if type(x) is not UncertainTensor:
         return False
-    return is_plain(x.data) and is_plain(x.factor) and are_own(*_part(x))
+    numbers = array_of(x.data)
+    return numbers is not None and numbers.dtype.kind != "c" and is_plain(x.factor) and are_own(*_part(x))
 
 
 @tensor_protocol.implements(kinds.elementwise, UncertainTensor)
@@ -551,10 +552,7 @@ def move_uncertain(op: Any, x: Any, /, *args: Any, **kwargs: Any) -> Any:
     """Move elements; the sources of each, and its derivatives by them, move with it."""
     if type(x) is not UncertainTensor or not len(x.factor):
         return propagate(op, x, *args, **kwargs)
-    result, sources = op(x.data, *args, **kwargs), x.sources
-    if are_own(sources.ids, x.factor):
-        sources = Sources(move_rows(op, ops.asarray(sources.ids), *args, **kwargs).array)
-    return _wrap(result, move_rows(op, x.factor, *args, **kwargs), sources)
+    return _wrap(op(x.data, *args, **kwargs), *move_parts(op, x.factor, x.sources, args, kwargs))
 
 
 def _few_sources(

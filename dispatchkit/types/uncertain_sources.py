@@ -6,7 +6,7 @@ import itertools
 import math
 import os
 import secrets
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import reduce
 from typing import Any
 
@@ -14,8 +14,10 @@ import numpy as np
 
 from dispatchkit import func, ops
 from dispatchkit.backends.numpy import numpy_namespace
+from dispatchkit.declare.outputs import note_view
 from dispatchkit.declare.wrapping import holds, wrap_array
 from dispatchkit.errors import TransformError
+from dispatchkit.protocol.overridable import of
 from dispatchkit.tensor import Tensor
 from dispatchkit.tensor.conversion import dense_form
 from dispatchkit.tensor.printing import Format, uncertain_text
@@ -269,7 +271,9 @@ def sum_elements(parts: Sequence[Part]) -> Part:
         if len(every) == len(ids):
             every, places = ids, None
     if isinstance(parts[0][1], np.ndarray):
-        total = np.concatenate([factor.ravel() for _, factor in parts])
+        total = parts[0][1].flatten()
+        if len(parts) > 1:
+            total = np.concatenate([factor.ravel() for _, factor in parts])
         if places is not None:
             slopes, total = total, np.zeros(len(every), total.dtype)
             np.add.at(total, places, slopes)
@@ -323,11 +327,34 @@ def move_sources(call: Callable[..., Any], parts: Sequence[Part], shape: tuple[i
     return np.concatenate(flat, axis=1)[:, taken].reshape(count, *shape), ops.reshape(factor, (count, *shape))
 
 
-def move_rows(op: Callable[..., Any], rows: Any, *args: Any, **kwargs: Any) -> Any:
-    """Return an array along whose first axis each part has been moved by an operation."""
+def move_parts(
+    op: Callable[..., Any], factor: Any, sources: Sources, args: tuple[Any, ...], kwargs: Mapping[str, Any]
+) -> tuple[Any, Sources]:
+    """Return factor and sources of elements that an operation moves, after the numbers themselves.
+
+    Parameters
+    ----------
+    op : moves the elements of one array, given first
+    factor, sources : of the elements
+    args, kwargs : the other arguments of the operation
+    """
+    operation: Any = of(op)
+    on_numpy = operation.implementation.on_numpy
+    if are_own(sources.ids, factor):
+        sources = Sources(_move_rows(on_numpy, sources.ids, np.stack, args, kwargs))
+    array = array_of(factor)
+    if array is None:
+        return _move_rows(op, factor, ops.stack, args, kwargs), sources
+    moved = wrap_array(Tensor, _move_rows(on_numpy, array, np.stack, args, kwargs))
+    note_view(moved, factor)
+    return moved, sources
+
+
+def _move_rows(move: Any, rows: Any, stack: Any, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> Any:
+    """Return an array along whose first axis each part has been moved."""
     if len(rows) == 1:
-        return op(rows[0], *args, **kwargs)[None]
-    return ops.stack([op(row, *args, **kwargs) for row in rows])
+        return move(rows[0, ...], *args, **kwargs)[None]
+    return stack([move(row, *args, **kwargs) for row in rows])
 
 
 def slopes_of(call: Any, values: tuple[Any, ...]) -> list[Any]:

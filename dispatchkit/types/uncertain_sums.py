@@ -75,12 +75,15 @@ class Chosen(Waiting):
 def choose(factor: Any, sources: Sources, key: Any) -> tuple[Any, Sources]:
     """Return factor and sources of the elements at an index."""
     place: tuple[Any, ...] = (slice(None), *key) if type(key) is tuple else (slice(None), key)
+    raw = place
+    if Tensor in map(type, place):
+        raw = tuple([np.asarray(part) if type(part) is Tensor else part for part in place])
     if sources.ids.ndim == factor.ndim:
-        plain = place
-        if Tensor in map(type, place):
-            plain = tuple([np.asarray(part) if type(part) is Tensor else part for part in place])
-        sources = Sources(sources.ids[plain])
-    return factor[place], sources
+        sources = Sources(sources.ids[raw])
+    array = array_of(factor)
+    if array is None or raw is place:
+        return factor[place], sources
+    return wrap_array(Tensor, array[raw]), sources  # a copy, as an array in an index makes
 
 
 def choose_later(x: Any, key: Any) -> Any:
@@ -163,9 +166,10 @@ class Sum(Waiting):
                 waiting += part.waiting
                 if part.depth >= depth:
                     depth = part.depth + 1
-                size = max(size, part.size)
+                least = part.size
             else:
-                size = max(size, len(slopes))
+                least = len(slopes)
+            size = max(size, least)
         self.depth, self.waiting, self.size = depth, waiting, size
         if waiting > WAITING + 2 * size:
             self.add_up()
@@ -269,17 +273,18 @@ def sum_of_numbers(result: Any, args: Sequence[Any], uncertain: Sequence[tuple[A
                 slope = slope(numpy_namespace, result, *args)
             if type(slope) is not float:
                 slope = float(slope.item() if isinstance(slope, np.ndarray) else slope)
-        terms.append((slope, *part))
+        terms.append((slope, part[0], part[1]))
     return Sum(tuple(terms))
 
 
 def term_of(x: Any, shape: tuple[int, ...]) -> tuple[Any, list[float] | None] | None:
     """Return what a number of a shape depends on, in double precision: as the last two of a term."""
-    factor = x.__dict__.get("factor")
+    attributes = x.__dict__
+    factor = attributes.get("factor")
     if factor is None:
-        waiting = x.__dict__.get("_waiting")
+        waiting = attributes.get("_waiting")
         if type(waiting) is Sum:
-            return waiting.as_part() if x.data.array.shape == shape else None
+            return waiting.as_part() if attributes["data"].array.shape == shape else None
         factor = x.factor
     array = array_of(factor)
     if array is None or array.dtype is not DOUBLE or array.shape[1:] != shape or x.sources.ids.ndim != array.ndim:

@@ -14,7 +14,7 @@ from dispatchkit.errors import DensifyError, DensifyWarning, DispatchWarning
 from dispatchkit.protocol.densify import Policy, clear_densify_ledger, densify, densify_ledger
 from dispatchkit.protocol.engine import DispatchProtocol
 from dispatchkit.protocol.fallbacks import fallback
-from tests.protocol.support import Answer, unary
+from tests.protocol.support import Answer, steps_of, unary
 
 
 @dataclass
@@ -303,3 +303,20 @@ def test_where_it_is_entered_or_decorates_a_function_it_does_not() -> None:
     for _ in range(2):
         with pytest.raises(DensifyError):
             total(protocol)
+
+
+def test_a_dense_form_that_is_asked_for_deep_in_a_program_is_counted_in_few_steps_for_each_frame() -> None:
+    class Constant(dk.ArrayMethods):
+        def to_dense(self) -> Any:
+            return dk.ones(2)
+
+    x = dk.array_type(fallback=dk.fallback.dense)(Constant)()
+
+    def below(depth: int) -> Any:
+        return below(depth - 1) if depth else x.to_dense()
+
+    def steps(depth: int) -> int:
+        below(depth)
+        return steps_of(lambda: below(depth))
+
+    assert steps(80) - steps(40) <= 40 * 12

@@ -13,6 +13,7 @@ import pytest
 
 import dispatchkit as dk
 from dispatchkit.types import LoraTensor, QuantizedTensor
+from tests.protocol.support import steps_of
 
 DRAW = np.random.default_rng(0).normal
 BASE, LEFT, RIGHT, X = (dk.asarray(DRAW(size=size)) for size in ((5, 7), (5, 2), (2, 7), (3, 7)))
@@ -164,3 +165,9 @@ def test_a_base_in_half_precision_does_not_overflow_where_the_update_is_in_singl
         result, wanted = call(w), call(w.to_dense())
         assert result.dtype == wanted.dtype == np.float32
         np.testing.assert_allclose(np.asarray(result.to_dense() if isinstance(result, LoraTensor) else result), wanted)
+
+
+def test_a_product_with_a_transposed_matrix_takes_few_steps() -> None:
+    w, x = LoraTensor.from_dense(dk.ones((4, 3)), rank=2), dk.ones((1, 3))
+    x @ w.mT
+    assert steps_of(lambda: x @ w.mT) < 290

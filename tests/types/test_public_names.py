@@ -17,6 +17,7 @@ import dispatchkit as dk
 NOT_PUBLIC = {
     "wrap_array",  # which takes a third of the time of `Tensor(array)`, where that is most of a call
     "numpy_namespace",  # which computes slopes of single numbers, of which tensors would take most of the time
+    "note_view",  # which notes that memory is shared where an array of NumPy was moved, rather than a tensor
     "rows_by",  # which takes half of the time of an index for each element
     *("compiled_later", "fill_template"),  # by which a rule is one function, where calls are most of what it takes
     *("dense_form", "fit_weights", "scale_covariances", "between", "of", "elements_of"),

@@ -5,6 +5,7 @@ from __future__ import annotations
 import copy
 import pickle
 import sys
+import tracemalloc
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -619,3 +620,41 @@ def test_the_numbers_of_indices_are_checked_in_any_case() -> None:
             SparseTensor.csr([1.0, 2.0], [0], [0, 1], shape=(1, 1), check=check)
     with pytest.raises(ValueError, match=r"^SparseTensor: pointers of csr must rise"):
         SparseTensor.csr([1.0, 2.0], [0, 0], [0, 3, 2], shape=(2, 1))
+
+
+def test_an_element_is_read_without_a_copy_of_all() -> None:
+    n = 100_000
+    x = SparseTensor.csr(np.full(n, np.inf), np.arange(n), np.arange(n + 1), shape=(n, n))
+    assert (x[3, 3].item(), x[3, 4].item(), x[-1, n - 1].item()) == (np.inf, 0.0, np.inf)
+    assert x[np.asarray([0, 1, -1]), np.asarray([0, 2, -1])].tolist() == [np.inf, 0.0, np.inf]
+    tracemalloc.start()
+    try:
+        for key in ((3, 3), (3, 4), (np.asarray([1, 2]), np.asarray([1, 3]))):
+            x[key]
+        peak = tracemalloc.get_traced_memory()[1]
+    finally:
+        tracemalloc.stop()
+    assert peak < n
+
+
+@pytest.mark.parametrize("key", [(2, 0), (-3, 0), (0, 3)])
+def test_an_index_out_of_range_says_of_which_axis(key: tuple[int, int]) -> None:
+    x = SparseTensor.csr([1.0], [2], [0, 1, 1], shape=(2, 3))
+    wrong, length = (key[0], 2) if key[0] else (key[1], 3)
+    with pytest.raises(IndexError, match=f"^getitem: index {wrong} is out of range for an axis of length {length}$"):
+        x[key]
+
+
+@pytest.mark.parametrize("key", [(0, 2), (1, 1), ([0, 1], [2, 0])])
+def test_gradients_reach_the_elements_that_are_read(key: Any) -> None:
+    values: Any = dk.tensor([2.0, 3.0], requires_grad=True)
+    x = SparseTensor.csr(values, [0, 2], [0, 2, 2], shape=(2, 3))
+    dense: Any = dk.tensor([[2.0, 0.0, 3.0], [0.0, 0.0, 0.0]], requires_grad=True)
+    for matrix in (x, dense):
+        (matrix[key] * 2.0).sum().backward()
+    assert values.grad.tolist() == dense.grad[0, [0, 2]].tolist()
+
+
+def test_an_element_of_a_matrix_that_stores_none_is_zero() -> None:
+    x = SparseTensor.csr(np.zeros(0, np.float32), [], [0, 0], shape=(1, 2))
+    assert (x[0, 1].item(), x[0, 1].dtype, x[0, [0, 1]].shape) == (0.0, np.float32, (2,))

@@ -173,6 +173,9 @@ def test_numbers_are_made_multiplied_and_read_in_few_steps(monkeypatch: pytest.M
     assert steps_of(lambda: UncertainTensor(1.5, 0.1)) < 50
     assert steps_of(lambda: a / b) < 200
     assert steps_of(lambda: (a * b).std) < 200
+    x, places = UncertainTensor([1.0, 2.0, 3.0], 0.1), np.asarray([2, 0])
+    agree(x[places] - x[::-2], [0.0, 0.0], [0.0, 0.0])
+    assert steps_of(lambda: x[places]) < 115
 
 
 def test_an_element_leaves_behind_the_sources_that_it_does_not_have() -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterator
 from typing import Any, TypeVar
+from weakref import ref
 
 import numpy as np
 
@@ -41,7 +42,7 @@ from dispatchkit.protocol.parameters import Key
 
 F = TypeVar("F", bound=Callable[..., Any])
 new: Callable[[Any], Any] = object.__new__
-ndarray = np.ndarray
+ndarray, generic = np.ndarray, np.generic
 SELECTING = BASIC | {ndarray}
 INTEGERS = frozenset({int, bool})
 # Of values that are assigned as they are.
@@ -95,7 +96,7 @@ class Selection(Indexing):
                         if result is NotImplemented or result is None:
                             return continue_chain(self, first, (x, key), {}, result)
                         return result
-                if not (type(key) in BASIC or (type(key) is tuple and BASIC.issuperset(map(type, key)))):
+                if not (basic := type(key) in BASIC or (type(key) is tuple and BASIC.issuperset(map(type, key)))):
                     y = _by_arrays(self, x, key, to)
                     if y is None:
                         return general(x, key)
@@ -107,14 +108,20 @@ class Selection(Indexing):
                     except BACKEND_ERRORS as error:
                         raise_with_context(self, error, (x, key), {})
                     if type(r) is not ndarray:
-                        r = raw_array(_as_view(a, key, r))
+                        r = a[(*key, ...)] if isinstance(r, generic) else raw_array(r)
                     y = new(to)
                     y.array = r
                     y._node = y._memory = None
-                    if x._node is not None and is_grad_enabled():
-                        y._node = _node_of(self, x, key, r)
-                    share_memory(y, x)
-                if to is base or to in taking_nothing:
+                    memory = x._memory
+                    if memory is not None and x._node is None and len(memory.views) < memory.full:
+                        # As `share_memory` does, in less time.
+                        y._memory = memory
+                        memory.views.append(ref(y))
+                    else:
+                        if x._node is not None and is_grad_enabled():
+                            y._node = _node_of(self, x, key, r)
+                        share_memory(y, x)
+                if to is base or to in taking_nothing or (basic and _takes_nothing(base, to, x)):
                     return y
                 return _finalize(self, y, x, key)
             except Exception as error:
@@ -304,7 +311,8 @@ def _rows_of_tensor(operation: DeclaredOperation, x: Any, count: int, to: Any) -
 
     They are instances of a class.
     """
-    finalizes = to is not operation.protocol.types.base and to not in taking_nothing
+    base = operation.protocol.types.base
+    plain = to is base or to in taking_nothing
     for place in range(count):
         a = x.array
         if live or x._node is not None or type(a) is not ndarray:
@@ -313,8 +321,24 @@ def _rows_of_tensor(operation: DeclaredOperation, x: Any, count: int, to: Any) -
         y = new(to)
         y.array = a[place, ...]
         y._node = None
-        share_memory(y, x)
-        yield _finalize(operation, y, x, place) if finalizes else y
+        memory = x._memory
+        if memory is not None and len(memory.views) < memory.full:
+            # As `share_memory` does, in less time.
+            y._memory = memory
+            memory.views.append(ref(y))
+        else:
+            share_memory(y, x)
+        if plain or _takes_nothing(base, to, x):
+            yield y
+        else:
+            yield _finalize(operation, y, x, place)
+
+
+def _takes_nothing(base: Any, to: Any, x: Any) -> bool:
+    """Return whether an instance of a class takes over nothing from a tensor, which has no attributes."""
+    if to.__tensor_finalize__ is not base.__tensor_finalize__ or x.__dispatch_slots__:
+        return False
+    return not getattr(x, "__dict__", None)
 
 
 @assignment(
@@ -427,17 +451,22 @@ class Assignment(Indexing):
 
 def _write(base: type, x: Any, key: Any, value: Any) -> bool:
     """Write what needs no conversion into a tensor outside the graph; whether it could be done."""
-    if not is_alone(x) and in_graph(x):
+    memory = x._memory
+    if memory is None:
+        memory = memory_of(x)
+    elif not is_alone(x) and in_graph(x):
         return False
-    new_elements = value
-    if type(value) in (base, type(x)) and value._node is None:
+    new_elements, cls = value, type(x)
+    if type(value) in (base, cls) and value._node is None:
         new_elements = value.array
     raw = key
-    if type(key) not in BASIC and not _is_basic(key):
-        raw = _raw_selection(type(x), key)
+    if type(key) is cls:
+        raw = key.array
+    elif type(key) not in SELECTING and not _is_basic(key):
+        raw = _raw_selection(cls, key)
     if raw is None or type(new_elements) not in NUMBERS:
         return False
-    counter = memory_of(x).version
+    counter = memory._version or memory  # as `version` gives, in less time
     if counter.watchers is not None:
         counter.tell_watchers()
     try:

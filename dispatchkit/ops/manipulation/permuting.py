@@ -118,6 +118,13 @@ def t(xp: Namespace, x: Array, /) -> Array:
 t.def_transpose(lambda xp, g: xp.matrix_transpose(g) if g.ndim == 2 else g)
 
 
+@t.def_kernel("numpy")
+def t_numpy(x: Any, /) -> Any:
+    if x.ndim == 2:
+        return x.T
+    return body_on_numpy(t)(x)
+
+
 @manipulation(
     samples=lambda: [
         sample(draw(2, 3, 4)),

@@ -28,6 +28,7 @@ from dispatchkit.types.exchange.quantities import OF_ASTROPY_MEANT, read_object
 from dispatchkit.types.exchange.reading import as_array
 from dispatchkit.types.exchange.tables import read_pandas, read_polars
 from dispatchkit.types.levels import (
+    BASIC,
     MOVING,
     Wrapper,
     arguments,
@@ -537,8 +538,10 @@ def _has_missing(key: Any) -> bool:
 
 @implements(ops.getitem, MaskedTensor)
 def getitem_masked(x: Any, key: Any, /) -> Any:
-    if type(x) is MaskedTensor and is_simple_key(key):
-        return wrap_masked(x.data[key], x.valid[key])
+    if type(x) is MaskedTensor and (type(key) in BASIC or is_simple_key(key)):
+        part: MaskedTensor = object.__new__(MaskedTensor)
+        part.data, part.valid = x.data[key], x.valid[key]
+        return part
     key = _selecting(key)
     if not isinstance(x, MaskedTensor) and not _has_missing(key):
         return ops.getitem(x, key)
@@ -552,9 +555,10 @@ def rows_of_masked(x: MaskedTensor) -> Iterator[Any]:
 
 @implements(ops.setitem, MaskedTensor)
 def assign_masked(x: Any, key: Any, value: Any, /) -> Any:
-    key = _selecting(key)
-    if _has_missing(key):
-        return decline("what is missing cannot be an index")
+    if not is_simple_key(key):
+        key = _selecting(key)
+        if _has_missing(key):
+            return decline("what is missing cannot be an index")
     if not isinstance(x, MaskedTensor):
         if isinstance(value, MaskedTensor):
             return decline("what is missing cannot be written into a plain array")

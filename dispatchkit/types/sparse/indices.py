@@ -85,6 +85,8 @@ def _as_indices(part: Any) -> Any:
     """Return an index as a NumPy array; a decline for one that adds an axis, or is sparse."""
     if isinstance(part, SparseTensor):
         return decline("a sparse matrix is an index as a mask of the same shape alone")
+    if type(part) is int:
+        return np.array(part)
     if isinstance(part, Tensor):
         part = part.detach().numpy()
     dtype = None
@@ -106,6 +108,11 @@ def _in_range(part: Any, length: int) -> Any:
         if part.shape != (length,):
             raise IndexError(f"getitem: a mask of shape {part.shape} does not fit an axis of length {length}")
         return np.flatnonzero(part)
+    if not part.ndim:
+        number = int(part)
+        if not -length <= number < length:
+            raise IndexError(f"getitem: index {number} is out of range for an axis of length {length}")
+        return np.array(number % length)
     outside = part[(part < -length) | (part >= length)]
     if outside.size:
         raise IndexError(f"getitem: index {outside.flat[0]} is out of range for an axis of length {length}")
@@ -115,7 +122,11 @@ def _in_range(part: Any, length: int) -> Any:
 def _elements(x: SparseTensor, rows: np.ndarray, columns: np.ndarray) -> Any:
     """Return the elements at indices in range, of one shape: plain, with zeros for what is not stored."""
     places, stored = x.pattern.find(rows, columns)
-    return ops.pad(x.values, (1, 0))[np.where(stored, places + 1, 0)]
+    if stored.all():
+        return x.values[places]
+    # In the graph also where none is stored: their gradient is zero.
+    values = x.values if x.values.size else ops.pad(x.values, (1, 0))
+    return ops.where(stored, values[places], ops.zeros((), dtype=x.dtype, device=x.device))
 
 
 def _line(x: SparseTensor, row: Any, column: Any) -> Any:

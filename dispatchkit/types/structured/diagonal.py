@@ -127,13 +127,20 @@ class DiagonalTensor(StructuredTensor):
         return x / self.values
 
     def times_array(self, x: np.ndarray) -> np.ndarray | None:
-        """Return a vector with its elements scaled."""
+        """Return a vector with its elements scaled, or columns with their rows."""
         values = array_of(self.values)
-        if values is None or values.shape != x.shape or x.ndim != 1 or values.dtype != x.dtype:
+        if values is None or values.dtype != x.dtype or values.ndim != 1 or values.shape != x.shape[:1]:
             return None
-        return values * x
+        if x.ndim == 1:
+            return values * x
+        return values[:, None] * x if x.ndim == 2 else None
 
-    array_times = times_array
+    def array_times(self, x: np.ndarray) -> np.ndarray | None:
+        """Return a vector with its elements scaled, or rows with their columns."""
+        values = array_of(self.values)
+        if values is None or values.dtype != x.dtype or values.ndim != 1 or values.shape != x.shape[-1:]:
+            return None
+        return x * values if x.ndim <= 2 else None
 
     def solve_array(self, x: np.ndarray) -> np.ndarray | None:
         """Return a vector with its elements divided."""

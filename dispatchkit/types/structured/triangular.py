@@ -116,7 +116,9 @@ class TriangularTensor(StructuredTensor):
         if function in LINEAR:
             both = _both_sides(function, self, other)
             if both is not None:
-                return TriangularTensor(both, self.upper)
+                matrix: TriangularTensor = object.__new__(TriangularTensor)  # of a shape that was checked
+                matrix.data, matrix.upper = both, self.upper
+                return matrix
             return TriangularTensor(function(self._free_of_warnings(), other._free_of_warnings()), self.upper)
         return TriangularTensor(function(self.elements, other.elements), self.upper)
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import operator
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 from typing import Any
 
@@ -26,7 +26,16 @@ from dispatchkit.types.exchange.parts import Parts, with_level
 from dispatchkit.types.exchange.quantities import OF_ASTROPY_MEANT, read_object
 from dispatchkit.types.exchange.reading import as_array
 from dispatchkit.types.exchange.tables import read_pandas
-from dispatchkit.types.levels import MOVING, Wrapper, arguments, is_simple_key, level, map_results, meets_another_type
+from dispatchkit.types.levels import (
+    BASIC,
+    MOVING,
+    Wrapper,
+    arguments,
+    is_simple_key,
+    level,
+    map_results,
+    meets_another_type,
+)
 from dispatchkit.types.plotting import Drawn
 from dispatchkit.types.units.conversion import convert_numbers
 from dispatchkit.types.units.gradients import loss_unit, notes, unit_of_gradient, watch
@@ -332,13 +341,25 @@ def _without_unit(x: QuantityTensor, unit: Unit) -> Any:
 
 
 SIMPLE, NUMBERS = frozenset((QuantityTensor, Tensor, int, float)), (int, float)
+new: Callable[[Any], Any] = object.__new__
 
 
 @tensor_protocol.implements(kinds.all, QuantityTensor)
 def compute_on_quantities(op: Any, /, *args: Any, **kwargs: Any) -> Any:
     """Convert the arguments as the law of the operation says, compute on the numbers, and give results their unit."""
-    if op in MOVING and args and type(args[0]) is QuantityTensor:
-        return _with_units(op(_by_step(args[0], None), *args[1:], **kwargs), args[0].unit)
+    if op in MOVING and args and type(x := args[0]) is QuantityTensor:
+        numbers = x.data
+        if type(numbers) is not Tensor or numbers._node is not None:
+            watch(numbers)
+        if len(args) == 1 and not kwargs:
+            moved = op(numbers)
+        else:
+            moved = op(numbers, *args[1:], **kwargs)
+        if type(moved) is not Tensor:
+            return _with_units(moved, x.unit)
+        quantity = new(QuantityTensor)
+        quantity.data, quantity.unit = moved, x.unit
+        return quantity
     # What most calls give: arrays and numbers by position, whose plan depends on the units alone.
     if not kwargs and all(type(value) in SIMPLE for value in args):
         key = (op, *[id(value.unit) if type(value) is QuantityTensor else None for value in args])
@@ -381,9 +402,17 @@ def _compute_by_units(op: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) ->
 
 @tensor_protocol.implements(ops.getitem, QuantityTensor)
 def getitem_quantity(x: Any, key: Any, /) -> Any:
-    if type(x) is QuantityTensor and is_simple_key(key):
-        return _with_units(_by_step(x, None)[key], x.unit)
-    return compute_on_quantities(ops.getitem, x, key)
+    if type(x) is not QuantityTensor or not (type(key) in BASIC or is_simple_key(key)):
+        return compute_on_quantities(ops.getitem, x, key)
+    numbers = x.data
+    if type(numbers) is not Tensor or numbers._node is not None:
+        watch(numbers)
+    elements = numbers[key]
+    if type(elements) is not Tensor:
+        return _with_units(elements, x.unit)
+    quantity = new(QuantityTensor)
+    quantity.data, quantity.unit = elements, x.unit
+    return quantity
 
 
 @rows_by(QuantityTensor, getitem_quantity)
@@ -394,17 +423,17 @@ def rows_of_quantity(x: QuantityTensor) -> Iterator[Any]:
 
 @tensor_protocol.implements(ops.setitem, QuantityTensor)
 def setitem_quantity(x: Any, key: Any, value: Any, /) -> Any:
-    if type(x) is type(value) is QuantityTensor and is_simple_key(key):
+    if type(x) is type(value) is QuantityTensor and (type(key) in BASIC or is_simple_key(key)):
         step: Any = None
         if x.unit is not value.unit:
             step = _assigned.get((id(x.unit), id(value.unit)), UNCHANGED)
         if step is not UNCHANGED:
-            numbers, new = _by_step(x, None), _by_step(value, None)
-            if type(numbers) is type(new) is Tensor and numbers.array.dtype == new.array.dtype:
+            numbers, elements = _by_step(x, None), _by_step(value, None)
+            if type(numbers) is type(elements) is Tensor and numbers.array.dtype == elements.array.dtype:
                 if step is None:
-                    return ops.setitem(numbers, key, new)
+                    return ops.setitem(numbers, key, elements)
                 if numbers.array.dtype.kind == "f":
-                    return ops.setitem(numbers, key, convert_numbers(new, step))
+                    return ops.setitem(numbers, key, convert_numbers(elements, step))
     return compute_on_quantities(ops.setitem, x, key, value)
 
 
@@ -606,7 +635,7 @@ def _whole(value: QuantityTensor, target: Unit, lowest: int, highest: int) -> tu
 
 def _with_units(result: Any, unit: Any) -> Any:
     if type(result) is Tensor and type(unit) is Unit:
-        quantity = object.__new__(QuantityTensor)
+        quantity = new(QuantityTensor)
         quantity.data, quantity.unit = result, unit
         return quantity
     if unit is None:

@@ -24,6 +24,7 @@ from dispatchkit.types import (
     ToeplitzTensor,
     TriangularTensor,
 )
+from dispatchkit.types.rules import is_finite_array
 from tests.protocol.support import steps_of
 
 RNG = np.random.default_rng(0)
@@ -144,6 +145,34 @@ def test_the_inverse_of_a_diagonal_is_refused_or_as_the_quotient_is(dtype: str, 
     values[0] = 0.0
     with pytest.raises(np.linalg.LinAlgError, match=r"^inv: singular matrix: a DiagonalTensor with 0 on its diagonal$"):
         dk.linalg.inv(DiagonalTensor(values))
+
+
+@pytest.mark.parametrize("shape", [(N, 2), (N, 0)], ids=str)
+@pytest.mark.parametrize("batch", [(), (2,)], ids=str)
+def test_a_diagonal_scales_rows_and_columns(shape: tuple[int, ...], batch: tuple[int, ...]) -> None:
+    values, x = RNG.normal(size=(*batch, N)), RNG.normal(size=shape)
+    a = DiagonalTensor(values)
+    npt.assert_array_equal((a @ dk.asarray(x)).numpy(), values[..., :, None] * x)
+    npt.assert_array_equal((dk.asarray(x.T) @ a).numpy(), x.T * values[..., None, :])
+    with pytest.raises(ValueError, match=r"^matmul: arrays of shapes \(.*150, 150\) and \(3, 2\) cannot be multiplied"):
+        a @ dk.ones((3, 2))
+
+
+def test_a_product_of_a_diagonal_with_columns_takes_few_steps() -> None:
+    a, x = DiagonalTensor(np.ones(N)), dk.ones((N, 3))
+    rows = x.mT
+    for product in (partial(dk.matmul, a, x), partial(dk.matmul, rows, a)):
+        product()
+        assert steps_of(product) < 60
+
+
+@pytest.mark.parametrize("n", [1, 2, 300, 20_000])
+@pytest.mark.parametrize("wrong", [np.inf, np.nan, None])
+def test_finite_arrays_are_those_without_infinities_and_nan(n: int, wrong: float | None) -> None:
+    x = np.full(n, np.finfo(float).max)
+    if wrong is not None:
+        x[-1] = wrong
+    assert is_finite_array(x) == is_finite_array(x[::-1]) == is_finite_array(np.stack([x, x]).T) == (wrong is None)
 
 
 MATRICES: dict[str, tuple[Callable[[], StructuredTensor], int]] = {
