@@ -23,6 +23,7 @@ from dispatchkit.as_torch import distributed as distributed
 from dispatchkit.as_torch import distributions as distributions
 from dispatchkit.as_torch import fft as fft
 from dispatchkit.as_torch import func as func
+from dispatchkit.as_torch import functional as functional
 from dispatchkit.as_torch import futures as futures
 from dispatchkit.as_torch import fx as fx
 from dispatchkit.as_torch import hub as hub

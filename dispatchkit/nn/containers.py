@@ -262,7 +262,7 @@ class Sequential(Listing):
             What the last module gives.
         """
         attributes = self.__dict__
-        for name, key in self._module_names.items():
+        for name, key in attributes[MODULES].items():
             x = attributes[key or name](x)
         return x
 
@@ -403,7 +403,7 @@ class _OfParameters(Holder):
 def _describe(value: Any) -> str:
     if not isinstance(value, Storage):
         return f"Object of type: {type(value).__name__}"
-    return f"Parameter containing: [{value.array.dtype} of size {'x'.join(map(str, value.array.shape))}]"
+    return f"Parameter containing: [{value.dtype} of size {'x'.join(map(str, value.array.shape))}]"
 
 
 class ParameterList(_OfParameters, Listing):

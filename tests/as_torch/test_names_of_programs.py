@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 import math
 from collections import OrderedDict
 from typing import Any, NamedTuple
@@ -490,3 +491,11 @@ def test_a_gradient_of_another_dtype_is_refused() -> None:
         x.grad = OF_ANY.ones(2, dtype=OF_ANY.int64)
     x.grad = OF_ANY.ones(2, dtype=OF_ANY.float32)
     assert x.grad.tolist() == [1.0, 1.0]
+
+
+def test_functions_that_pytorch_writes_in_python_are_in_a_module_of_their_own() -> None:
+    from_module = importlib.import_module("dispatchkit.as_torch.functional")
+    assert OF_ANY.functional is from_module
+    assert {"einsum", "norm", "split", "unique"} <= set(from_module.__all__)
+    assert all(getattr(OF_ANY, name) is getattr(from_module, name) for name in from_module.__all__)
+    assert from_module.F is OF_ANY.nn.functional
