@@ -564,6 +564,8 @@ class DataLoader(data.DataLoader):
         **options: Any,
     ) -> None:
         super().__init__(*args, **options)
+        self.pin_memory, self.persistent_workers, self._iterator = pin_memory, persistent_workers, None
+        self.pin_memory_device, self.in_order = pin_memory_device, in_order
 
     @override
     def __iter__(self) -> Any:

@@ -104,6 +104,7 @@ def test_copies_and_pickles_have_tables_of_their_own() -> None:
     assert type(held) is dict
     assert held == {"weight": module.weight, "bias": module.bias}
     assert module._parameters.copy() == held
+    assert type(module._parameters)(held) == held
 
 
 def test_a_module_takes_the_state_of_another() -> None:

@@ -58,6 +58,7 @@ from dispatchkit.as_torch.machine.views import give_refusals
 from dispatchkit.as_torch.matrices import coordinates
 from dispatchkit.as_torch.matrices.eigenpairs import lobpcg
 from dispatchkit.as_torch.matrices.optimizers import Adafactor, Muon, SparseAdam
+from dispatchkit.as_torch.matrices.options import WithoutKernels
 from dispatchkit.as_torch.methods import storages
 from dispatchkit.as_torch.methods.further_methods import give_further_methods
 from dispatchkit.as_torch.methods.reshaped import give_shapes_in_place
@@ -111,23 +112,6 @@ OF_SEQUENCES = (
     *("PackedSequence", "pack_padded_sequence", "pack_sequence", "pad_packed_sequence", "pad_sequence"),
     *("unpack_sequence", "unpad_sequence"),
 )
-
-
-class WithoutKernels:
-    """What optimisers of PyTorch take besides, to choose how they are computed."""
-
-    def __init__(
-        self,
-        params: Any,
-        *args: Any,
-        foreach: bool | None = None,
-        fused: bool | None = None,
-        capturable: bool = False,
-        differentiable: bool = False,
-        **options: Any,
-    ) -> None:
-        self._differentiable = differentiable
-        super().__init__(params, *args, **options)  # type: ignore[call-arg]  # of the optimiser
 
 
 def derived(name: str, home: str, *bases: Any) -> Any:
@@ -361,6 +345,7 @@ def _enter_machine() -> None:
     of_scripts = {**dict.fromkeys(scripts, machine.as_it_is), "ScriptModule": derived("ScriptModule", "jit", Module)}
     of_futures = {"fork": engine.fork, "wait": engine.wait}
     enter_module("jit", {**of_scripts, **traced, **of_futures, "Final": Final, "annotate": _annotate})
+    extend_module("", {"ScriptModule": of_scripts["ScriptModule"]})
     extend_module("testing", {name: getattr(samples, name) for name in samples.__all__})
     extend_module("linalg", {"LinAlgError": np.linalg.LinAlgError})
     of_group = {"is_available": machine.no, "is_initialized": machine.no}

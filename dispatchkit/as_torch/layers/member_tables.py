@@ -67,6 +67,12 @@ class MemberTable(MutableMapping[str, Any]):
 
     __slots__ = ("_module", "_place")
 
+    def __new__(cls, place: Any = (), module: Any = None) -> Any:
+        """Return the table; of other members a dictionary, for programs that make a mapping of the class of another."""
+        if isinstance(place, Place):
+            return super().__new__(cls)
+        return dict(place)
+
     def __init__(self, place: Place, module: Any = None) -> None:
         self._place, self._module = place, module
 
