@@ -5,6 +5,10 @@ Written by ``nox -s generated`` from the table; do not edit.
 
 # mypy: disable-error-code="misc, no-redef, override"
 from dispatchkit.as_torch.distributed import device_mesh as device_mesh
+from dispatchkit.as_torch.distributed import fsdp as fsdp
+from dispatchkit.as_torch.distributed import nn as nn
+from dispatchkit.as_torch.distributed import optim as optim
+from dispatchkit.as_torch.distributed import tensor as tensor
 from typing import Any
 
 ProcessGroup: Any

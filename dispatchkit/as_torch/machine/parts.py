@@ -175,12 +175,6 @@ def parse_to(*args: Any, **kwargs: Any) -> tuple[Any, Any, bool, Any]:
     return place, dtype, kwargs.get("non_blocking", any(flags[:1])), kwargs.get("memory_format")
 
 
-class group:  # noqa: N801  # PyTorch's name
-    """Groups of processes by their names: there is none of all."""
-
-    WORLD = None
-
-
 def _capability() -> str:
     """Return which further instructions of the processor PyTorch's kernels would use: none."""
     return "DEFAULT"
@@ -315,7 +309,6 @@ def parts() -> dict[str, dict[str, Any]]:
         "_subclasses": {},
         "fx.experimental": {},
         "_subclasses.fake_tensor": {"FakeTensor": fake, "is_fake": settings.no},
-        "distributed": {"group": group},
         "fx.experimental.proxy_tensor": {"get_proxy_mode": settings.nothing},
         "utils.data.dataloader": loaders,
         "_C": {
