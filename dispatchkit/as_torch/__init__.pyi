@@ -23,6 +23,7 @@ from dispatchkit.as_torch import distributed as distributed
 from dispatchkit.as_torch import distributions as distributions
 from dispatchkit.as_torch import fft as fft
 from dispatchkit.as_torch import func as func
+from dispatchkit.as_torch import functional as functional
 from dispatchkit.as_torch import futures as futures
 from dispatchkit.as_torch import fx as fx
 from dispatchkit.as_torch import hub as hub
@@ -828,9 +829,19 @@ LongTensor: Any
 
 OutOfMemoryError: Any
 
+PyTorchFileReader: Any
+
+ScriptModule: Any
+
 ShortTensor: Any
 
 Stream: Any
+
+SymBool: Any
+
+SymFloat: Any
+
+SymInt: Any
 
 TypedStorage: Any
 
@@ -1086,6 +1097,8 @@ compile: Any
 def complex(real: Any, imag: Any) -> Tensor: ...
 
 complex128: dtype
+
+complex32: dtype
 
 complex64: dtype
 
@@ -1771,9 +1784,19 @@ promote_types: Any
 
 def put(input: Any, index: Any, source: Any, accumulate: Any = ...) -> Tensor: ...
 
+qint32: dtype
+
+qint8: dtype
+
 def qr(input: Any, some: Any = ...) -> Any: ...
 
 def quantile(input: Any, q: Any, dim: Any = ..., keepdim: Any = ..., *, interpolation: Any = ...) -> Tensor: ...
+
+quint2x4: dtype
+
+quint4x2: dtype
+
+quint8: dtype
 
 def rad2deg(input: Any) -> Tensor: ...
 

@@ -10,6 +10,8 @@ ProfilerAction: Any
 
 ProfilerActivity: Any
 
+kineto_available: Any
+
 profile: Any
 
 record_function: Any

@@ -38,6 +38,22 @@ def _checked_steps(steps: Any) -> None:
         raise RuntimeError("number of steps must be non-negative")
 
 
+# In which PyTorch's processors hold a product that they add to: a number is rounded once.
+WIDER = {"float32": np.float64, "float64": np.longdouble}
+
+
+def _at_equal_distances(start: float, end: float, steps: int, dtype: Any) -> Any:
+    """Return floating-point numbers, each counted from the nearer end with one rounding, as PyTorch does."""
+    number, wide = np.dtype(dtype).type, WIDER[dtype_name(dtype)]
+    first, last = number(start), number(end)
+    if steps < 2:
+        return np.full(steps, first)
+    places = np.arange(steps).astype(wide)
+    step = wide(number(last - first) / number(steps - 1))
+    from_start, from_end = wide(first) + step * places, wide(last) - step * places[::-1]
+    return np.where(places < steps // 2, from_start, from_end).astype(number)
+
+
 def linspace(start, end, steps, *, dtype=None, device=None, requires_grad=False):
     _checked_steps(steps)
     made = {"dtype": dtype, "device": device, "requires_grad": requires_grad}
@@ -55,6 +71,10 @@ def linspace(start, end, steps, *, dtype=None, device=None, requires_grad=False)
     if dtype is None:
         is_complex = any(isinstance(value, complex) for value in ends)
         made["dtype"] = np.result_type(np.dtype(xp.get_default_dtype()), np.complex64 if is_complex else np.float16)
+    plain = all(isinstance(value, (int, float)) for value in (start, end))
+    name = dtype_name(made["dtype"])
+    if plain and name in WIDER:
+        return xp.asarray(_at_equal_distances(start, end, steps, numpy_dtype(name)), **made)
     return xp.linspace(start, end, steps, **made)
 
 

@@ -16,10 +16,10 @@ from dispatchkit import autograd, data, fft, func, linalg, nn, optim, random, sp
 from dispatchkit.as_torch import (  # noqa: F401  # they enter functions
     draws,
     formulas,
-    functional,
     further_functions,
     indefinite,
     integers,
+    jacobians,
     networks,
     places,
     ranges,
@@ -567,6 +567,8 @@ class DataLoader(data.DataLoader):
         **options: Any,
     ) -> None:
         super().__init__(*args, **options)
+        self.pin_memory, self.persistent_workers, self._iterator = pin_memory, persistent_workers, None
+        self.pin_memory_device, self.in_order = pin_memory_device, in_order
 
     @override
     def __iter__(self) -> Any:
@@ -600,7 +602,7 @@ def members_of(module: ModuleType) -> dict[str, Any]:
     for name in vars(module)["__all__"]:
         value = getattr(module, name)
         if isinstance(value, FunctionType):
-            if module in (autograd, func, functional, autograd.forward_ad):
+            if module in (autograd, func, jacobians, autograd.forward_ad):
                 value = spelling_calls(value)
             else:
                 value = spelling_results(value)
@@ -630,7 +632,7 @@ def enter_modules() -> None:
         if module is autograd:
             more = {"Variable": Tensor}
         enter_module(module.__name__.removeprefix("dispatchkit."), members_of(module) | more)
-    enter_module("autograd.functional", members_of(functional))
+    enter_module("autograd.functional", members_of(jacobians))
     for path in ("backends", "signal", "utils"):
         enter_module(path, {})
     enter_module("utils.data", members_of(data))

@@ -262,7 +262,7 @@ class Sequential(Listing):
             What the last module gives.
         """
         attributes = self.__dict__
-        for name, key in self._module_names.items():
+        for name, key in attributes[MODULES].items():
             x = attributes[key or name](x)
         return x
 
@@ -325,9 +325,8 @@ class ModuleList(Listing):
 
     def __init__(self, modules: Iterable[Module] | None = None) -> None:
         super().__init__()
-        if modules is None:
-            modules = ()
-        self.extend(modules)
+        if modules is not None:
+            self.extend(modules)
 
     def __add__(self, other: Iterable[Module]) -> ModuleList:
         return ModuleList([*self, *other])
@@ -367,9 +366,8 @@ class ModuleDict(Dictionary):
 
     def __init__(self, modules: Mapping[str, Module] | Iterable[tuple[str, Module]] | None = None) -> None:
         super().__init__()
-        if modules is None:
-            modules = {}
-        self.update(modules)
+        if modules is not None:
+            self.update(modules)
 
 
 class _OfParameters(Holder):
@@ -403,7 +401,7 @@ class _OfParameters(Holder):
 def _describe(value: Any) -> str:
     if not isinstance(value, Storage):
         return f"Object of type: {type(value).__name__}"
-    return f"Parameter containing: [{value.array.dtype} of size {'x'.join(map(str, value.array.shape))}]"
+    return f"Parameter containing: [{value.dtype} of size {'x'.join(map(str, value.array.shape))}]"
 
 
 class ParameterList(_OfParameters, Listing):
@@ -427,9 +425,8 @@ class ParameterList(_OfParameters, Listing):
 
     def __init__(self, values: Iterable[Any] | None = None) -> None:
         super().__init__()
-        if values is None:
-            values = ()
-        self.extend(values)
+        if values is not None:
+            self.extend(values)
 
     @property
     @override
@@ -476,6 +473,5 @@ class ParameterDict(_OfParameters, Dictionary):
 
     def __init__(self, parameters: Mapping[str, Any] | Iterable[tuple[str, Any]] | None = None) -> None:
         super().__init__()
-        if parameters is None:
-            parameters = {}
-        self.update(parameters)
+        if parameters is not None:
+            self.update(parameters)

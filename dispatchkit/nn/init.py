@@ -15,6 +15,7 @@ from dispatchkit.func.containers import as_array_like
 from dispatchkit.graph.recording import no_grad
 from dispatchkit.graph.storage import Storage
 from dispatchkit.ops.random.generator import Generator
+from dispatchkit.protocol.frames import caller_frame, warn_at
 from dispatchkit.wording import class_name
 
 __all__ = [
@@ -372,6 +373,10 @@ def kaiming_uniform_(
     ------
     ValueError : for fewer than two dimensions, or another mode
 
+    Warns
+    -----
+    UserWarning : for a tensor without elements
+
     Notes
     -----
     The bounds are ``±gain * sqrt(3 / fan)``. Source: He et al., 2015.
@@ -594,6 +599,8 @@ def _kaiming_std(name: str, tensor: Any, a: float, mode: str, nonlinearity: str)
     found = dict(zip(("fan_in", "fan_out"), fans(name, tensor), strict=True))
     if str(mode).lower() not in found:
         raise ValueError(f"{name}: mode {mode!r} is not supported; use 'fan_in' or 'fan_out'")
+    if 0 in tensor.shape:
+        warn_at(caller_frame(), f"{name}: Initializing zero-element tensors is a no-op", UserWarning)
     return calculate_gain(nonlinearity, a) / math.sqrt(max(1, found[mode.lower()]))
 
 

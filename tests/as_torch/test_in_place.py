@@ -252,7 +252,7 @@ def test_set_gives_a_tensor_the_memory_of_another() -> None:
         RuntimeError, match=r"^Could not set tensor of type torch.int64 to a tensor of type torch.float64"
     ):
         x.set_(SPELLED.tensor([1]))
-    with pytest.raises(TypeError, match=r"^set_\(\): argument 'source' must be a Tensor, not list"):
+    with pytest.raises(TypeError, match=r"^set_\(\): argument 'source' must be a Tensor or a storage, not list"):
         x.set_([1.0])
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 import math
 from collections import OrderedDict
 from typing import Any, NamedTuple
@@ -490,3 +491,68 @@ def test_a_gradient_of_another_dtype_is_refused() -> None:
         x.grad = OF_ANY.ones(2, dtype=OF_ANY.int64)
     x.grad = OF_ANY.ones(2, dtype=OF_ANY.float32)
     assert x.grad.tolist() == [1.0, 1.0]
+
+
+def test_functions_that_pytorch_writes_in_python_are_in_a_module_of_their_own() -> None:
+    from_module = importlib.import_module("dispatchkit.as_torch.functional")
+    assert OF_ANY.functional is from_module
+    assert {"einsum", "norm", "split", "unique"} <= set(from_module.__all__)
+    assert all(getattr(OF_ANY, name) is getattr(from_module, name) for name in from_module.__all__)
+    assert from_module.F is OF_ANY.nn.functional
+
+
+def test_groups_of_optimisers_have_the_options_that_choose_kernels() -> None:
+    held = [OF_ANY.ones(1, requires_grad=True)]
+    adam = OF_ANY.optim.AdamW(held, foreach=False)
+    chosen = {"foreach": False, "capturable": False, "differentiable": False, "fused": None}
+    assert {name: adam.param_groups[0][name] for name in chosen} == chosen
+    adam.add_param_group({"params": [OF_ANY.ones(1, requires_grad=True)], "foreach": True})
+    assert (adam.param_groups[1]["foreach"], adam.defaults["foreach"]) == (True, False)
+    assert "capturable" not in OF_ANY.optim.SGD(held, lr=0.1).param_groups[0]
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+def test_numbers_at_equal_distances_are_counted_from_the_nearer_end(dtype: str) -> None:
+    x = OF_ANY.linspace(-1.0, 1.0, 14, dtype=getattr(OF_ANY, dtype))
+    assert OF_ANY.equal(x, -x.flip(0))
+    tenths = OF_ANY.linspace(0, 1, 6, dtype=getattr(OF_ANY, dtype))
+    assert tenths[-3] == 1.0 - 2 * tenths[1]
+
+
+def test_states_of_adagrad_are_there_before_the_first_step() -> None:
+    held = OF_ANY.ones(2, requires_grad=True)
+    optimizer = OF_ANY.optim.Adagrad([held], lr=0.1, initial_accumulator_value=1)
+    assert optimizer.state[held]["step"] == 0.0
+    assert optimizer.state[held]["sum"].tolist() == [1.0, 1.0]
+    held.sum().backward()
+    optimizer.step()
+    assert optimizer.state[held]["step"] == 1.0
+    assert optimizer.state[held]["sum"].tolist() == [2.0, 2.0]
+
+
+def test_absent_dtypes_of_complex_and_quantized_numbers_are_named() -> None:
+    assert (OF_ANY.complex32.is_complex, OF_ANY.complex32.itemsize, str(OF_ANY.complex32)) == (
+        True,
+        4,
+        "torch.complex32",
+    )
+    assert not OF_ANY.qint8.is_floating_point
+    assert OF_ANY.ones(1).dtype not in (OF_ANY.quint8, OF_ANY.qint32, OF_ANY.complex32)
+
+
+def test_what_modules_are_brought_to_is_read_from_arguments() -> None:
+    read = OF_ANY._C._nn._parse_to
+    cpu = OF_ANY.device("cpu")
+    assert read("cpu", OF_ANY.float32, True) == (cpu, OF_ANY.float32, True, None)
+    assert read(OF_ANY.ones(1, dtype=OF_ANY.float32)) == (cpu, OF_ANY.float32, False, None)
+    assert read(dtype=OF_ANY.float64, non_blocking=True) == (None, OF_ANY.float64, True, None)
+
+
+def test_loaders_say_what_they_were_given_of_workers() -> None:
+    loader = OF_ANY.utils.data.DataLoader([1, 2], pin_memory=True, persistent_workers=False)
+    assert (loader.pin_memory, loader.persistent_workers, loader.pin_memory_device, loader.in_order) == (
+        True,
+        False,
+        "",
+        True,
+    )

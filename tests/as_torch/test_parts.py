@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import collections
+import importlib
 import inspect
 import typing
 from typing import Any
@@ -28,6 +30,12 @@ from torch.distributed.device_mesh import DeviceMesh
 from torch.distributions.multivariate_normal import _precision_to_scale_tril
 from torch.cuda import CUDAGraph, Event, OutOfMemoryError, Stream, nvtx
 from torch.utils._pytree import _dict_flatten_with_keys, register_pytree_node
+from torch.utils._pytree import SUPPORTED_NODES, LeafSpec, PyTree, TreeSpec, _get_node_type
+from torch.utils.data.dataloader import _BaseDataLoaderIter, _MultiProcessingDataLoaderIter
+from torch.utils.flop_counter import FlopCounterMode
+from torch.fx.experimental.proxy_tensor import get_proxy_mode
+from torch._subclasses.fake_tensor import is_fake
+from torch import PyTorchFileReader, ScriptModule
 from torch._dynamo import OptimizedModule, allow_in_graph, disable
 from torch._dynamo.eval_frame import OptimizedModule
 from torch._jit_internal import _copy_to_script_wrapper
@@ -295,3 +303,35 @@ def test_a_module_forgets_a_member_whatever_its_own_delattr_does() -> None:
     assert ([*own._parameters], hasattr(own, "bias"), hasattr(own, "mark")) == (["weight"], False, False)
     with pytest.raises(AttributeError, match="mark"):
         del own.mark
+
+
+def test_structures_are_of_the_form_that_pytorch_gives_them() -> None:
+    trees = torch.utils._pytree
+    tree = {"a": [1, (2, None)], "b": collections.OrderedDict(x=3), "c": collections.deque([4], 2)}
+    leaves, spec = trees.tree_flatten(tree)
+    assert leaves == [1, 2, None, 3, 4]
+    assert (spec.type, spec.context, spec.num_children, spec.num_nodes) == (dict, ["a", "b", "c"], 3, 10)
+    assert repr(spec.child(0)) == "TreeSpec(list, None, [*,\n  TreeSpec(tuple, None, [*,\n    *])])"
+    assert trees.tree_unflatten(leaves, spec) == tree
+    assert spec == trees.tree_structure(tree)
+    assert hash(spec) == hash(trees.tree_structure(tree))
+    assert spec != trees.tree_structure([1])
+
+
+def test_structures_are_made_by_programs() -> None:
+    trees = torch.utils._pytree
+    made = trees.TreeSpec(dict, ["k"], [trees.TreeSpec(tuple, None, [trees.LeafSpec(), trees.LeafSpec()])])
+    assert trees.tree_unflatten([1, 2], made) == {"k": (1, 2)}
+    node = trees.SUPPORTED_NODES[trees._get_node_type({"k": 1})]
+    assert node.flatten_fn({"k": 1}) == ([1], ["k"])
+    named = collections.namedtuple("named", "left right")
+    assert trees._get_node_type(named(1, 2)) is collections.namedtuple
+    assert trees.tree_map(lambda x: -x, named(1, 2)) == named(-1, -2)
+    assert trees._is_leaf(collections.UserDict())
+    with pytest.raises(TypeError, match="Expected `treespec` to be instance of TreeSpec but got item of type int"):
+        trees.tree_unflatten([1], 1)
+
+
+@pytest.mark.parametrize("name", ["cudnn", "mkl", "mkldnn", "openmp", "opt_einsum"])
+def test_libraries_of_kernels_are_not_available(name: str) -> None:
+    assert not importlib.import_module(f"dispatchkit.as_torch.backends.{name}").is_available()

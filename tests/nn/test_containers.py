@@ -244,3 +244,16 @@ def test_a_list_of_parameters_may_hold_another() -> None:
     del outer[2]
     assert [part.shape for part in outer] == [(4,), (2,), (3,)]
     assert not list(outer.children())
+
+
+@pytest.mark.parametrize("base", [nn.ModuleDict, nn.ModuleList, nn.ParameterDict, nn.ParameterList])
+def test_a_container_that_is_given_nothing_does_not_call_what_adds(base: Any) -> None:
+    class Adding(base):  # type: ignore[misc]  # of each class
+        def update(self, *values: Any) -> None:
+            raise AssertionError("called")
+
+        extend = update
+
+    assert len(Adding()) == 0
+    with pytest.raises(AssertionError, match="called"):
+        Adding({})

@@ -157,9 +157,17 @@ def test_scales_are_as_their_formulas_say() -> None:
         assert abs(float(dk.std(x)) / deviation - 1) < 0.03
 
 
+@pytest.mark.filterwarnings("ignore:.*Initializing zero-element tensors is a no-op")
 def test_tensors_without_elements_stay() -> None:
     for fill in RANDOM.values():
         assert fill(dk.zeros((0, 3))).shape == (0, 3)
+
+
+@pytest.mark.parametrize("name", ["kaiming_normal_", "kaiming_uniform_"])
+def test_that_there_is_nothing_to_fill_is_told(name: str) -> None:
+    with pytest.warns(UserWarning, match=f"{name}: Initializing zero-element tensors is a no-op") as told:
+        getattr(init, name)(dk.zeros((3, 0)))
+    assert told[0].filename == __file__
 
 
 @pytest.mark.parametrize(

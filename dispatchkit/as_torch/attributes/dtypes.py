@@ -147,6 +147,7 @@ class AbsentDtype(dtype):
     name : of the dtype
     itemsize : bytes of one element
     is_signed : whether they can be less than 0
+    kind : ``"f"`` of floating-point numbers, ``"c"`` of complex ones, ``"q"`` of quantized integers
 
     Examples
     --------
@@ -157,10 +158,10 @@ class AbsentDtype(dtype):
 
     __slots__ = ()
 
-    def __new__(cls, name: str, itemsize: int = 1, is_signed: bool = True) -> Any:
+    def __new__(cls, name: str, itemsize: int = 1, is_signed: bool = True, kind: str = "f") -> Any:
         found = object.__new__(cls)
         found.name, found.kind, found.itemsize = name, "V", itemsize
-        found.is_floating_point, found.is_complex, found.is_signed = True, False, is_signed
+        found.is_floating_point, found.is_complex, found.is_signed = kind == "f", kind == "c", is_signed
         return found
 
     @property  # type: ignore[misc]  # nothing is assigned to it
@@ -187,9 +188,12 @@ class AbsentDtype(dtype):
 
 bfloat16 = AbsentDtype("bfloat16", 2)
 SHORTER = ("float8_e4m3fn", "float8_e4m3fnuz", "float8_e5m2", "float8_e5m2fnuz", "float4_e2m1fn_x2")
+QUANTIZED = {"qint8": 1, "qint32": 4, "quint8": 1, "quint2x4": 1, "quint4x2": 1}
 # By their names; programs list them beside others.
 ABSENT: dict[str, Any] = {
     "bfloat16": bfloat16,
     **{name: AbsentDtype(name) for name in SHORTER},
     "float8_e8m0fnu": AbsentDtype("float8_e8m0fnu", is_signed=False),
+    "complex32": AbsentDtype("complex32", 4, kind="c"),
+    **{name: AbsentDtype(name, size, name[0:2] == "qi", "q") for name, size in QUANTIZED.items()},
 }

@@ -35,6 +35,8 @@ get_rank: Any
 
 get_world_size: Any
 
+group: Any
+
 is_available: Any
 
 is_initialized: Any

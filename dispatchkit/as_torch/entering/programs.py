@@ -19,13 +19,22 @@ from dispatchkit.as_torch.entering.builtin_functions import OF_NETWORKS, OF_THE_
 from dispatchkit.as_torch.entering.entered import extend_module, of_module
 from dispatchkit.as_torch.entering.homes import enter_homes
 from dispatchkit.as_torch.files import serialization
-from dispatchkit.as_torch.layers import fused, lazy, packed_sequences, parametrizations, pruning, reparametrized
+from dispatchkit.as_torch.layers import (
+    fused,
+    lazy,
+    packed_sequences,
+    parameter_containers,
+    parametrizations,
+    pruning,
+    reparametrized,
+)
 from dispatchkit.as_torch.layers import of_functions as layers
 from dispatchkit.as_torch.layers import options as further_options
 from dispatchkit.as_torch.layers.adaptive import AdaptiveLogSoftmaxWithLoss
 from dispatchkit.as_torch.layers.constructors import constructed_as_in_pytorch
 from dispatchkit.as_torch.layers.families import in_families
 from dispatchkit.as_torch.layers.hooked import OF_ALL_MODULES, give_hooks
+from dispatchkit.as_torch.layers.member_tables import give_tables
 from dispatchkit.as_torch.layers.module_methods import give_module_methods
 from dispatchkit.as_torch.layers.weighted import Bilinear, DataParallel, EmbeddingBag, Softmax2d, Unflatten
 from dispatchkit.as_torch.machine import (
@@ -49,12 +58,13 @@ from dispatchkit.as_torch.machine.views import give_refusals
 from dispatchkit.as_torch.matrices import coordinates
 from dispatchkit.as_torch.matrices.eigenpairs import lobpcg
 from dispatchkit.as_torch.matrices.optimizers import Adafactor, Muon, SparseAdam
+from dispatchkit.as_torch.matrices.options import WithoutKernels
 from dispatchkit.as_torch.methods import storages
 from dispatchkit.as_torch.methods.further_methods import give_further_methods
 from dispatchkit.as_torch.methods.reshaped import give_shapes_in_place
 from dispatchkit.as_torch.methods.torch_functions import give_torch_function
 from dispatchkit.as_torch.network_functions import norms
-from dispatchkit.as_torch.spelling import FUNCTIONS, HOME, Module, Tensor, enter_module, spelling_results
+from dispatchkit.as_torch.spelling import FUNCTIONS, HOME, PARAMETER, Module, Tensor, enter_module, spelling_results
 from dispatchkit.nn import utils
 from dispatchkit.optim import hooks
 
@@ -83,30 +93,26 @@ OF_DISTRIBUTIONS = {
     },
 }
 
-
+# What PyTorch writes in Python of the functions at its top: they are in `torch.functional`, too.
+OF_FUNCTIONAL = (
+    *(
+        "atleast_1d",
+        "atleast_2d",
+        "atleast_3d",
+        "block_diag",
+        "broadcast_shapes",
+        "broadcast_tensors",
+        "cartesian_prod",
+    ),
+    *("cdist", "chain_matmul", "einsum", "istft", "lu", "meshgrid", "norm", "pca_lowrank", "split", "stft"),
+    *("svd_lowrank", "tensordot", "unique", "unique_consecutive", "unravel_index"),
+)
 FURTHER_TRANSFORMS = ("CatTransform", "CorrCholeskyTransform", "ReshapeTransform", "StackTransform")
 WEIGHTED = (AdaptiveLogSoftmaxWithLoss, Bilinear, DataParallel, EmbeddingBag, Softmax2d, Unflatten)
 OF_SEQUENCES = (
     *("PackedSequence", "pack_padded_sequence", "pack_sequence", "pad_packed_sequence", "pad_sequence"),
     *("unpack_sequence", "unpad_sequence"),
 )
-
-
-class WithoutKernels:
-    """What optimisers of PyTorch take besides, to choose how they are computed."""
-
-    def __init__(
-        self,
-        params: Any,
-        *args: Any,
-        foreach: bool | None = None,
-        fused: bool | None = None,
-        capturable: bool = False,
-        differentiable: bool = False,
-        **options: Any,
-    ) -> None:
-        self._differentiable = differentiable
-        super().__init__(params, *args, **options)  # type: ignore[call-arg]  # of the optimiser
 
 
 def derived(name: str, home: str, *bases: Any) -> Any:
@@ -121,6 +127,7 @@ def enter_programs() -> None:
     give_torch_function()
     give_hooks()
     give_module_methods()
+    give_tables()
     give_shapes_in_place()
     give_saved_values()
     give_vertices()
@@ -154,6 +161,8 @@ def enter_programs() -> None:
         extend_module(place, {name: value for name, value in held.items() if name[0] != "_"})
         vars(sys.modules[f"{HOME}.{place}".rstrip(".")]).update(held)
     extend_module("", method_functions(vars(sys.modules[HOME])))
+    at_the_top = vars(sys.modules[HOME])
+    enter_module("functional", {name: at_the_top[name] for name in OF_FUNCTIONAL})
     # Names that are not public, and that programs ask for all the same.
     of_the_top = {"torch": sys.modules[HOME], "_assert_async": processes.assert_async, **OF_UNIQUE}
     private = {
@@ -163,6 +172,7 @@ def enter_programs() -> None:
             "_set_fwd_grad_enabled": dual_levels.set_fwd_grad_enabled,
         },
         ".autograd.functional": {"_construct_standard_basis_for": gradchecks.standard_bases},
+        ".functional": {"F": sys.modules[f"{HOME}.nn.functional"], "Tensor": Tensor, "torch": sys.modules[HOME]},
         ".jit": {"_fork": engine.fork, "_wait": engine.wait},
         ".hub": {"HASH_REGEX": re.compile(r"-([a-f0-9]*)\.")},
         ".distributions.utils": {"_standard_normal": tools.standard_normal, "_sum_rightmost": tools.sum_rightmost},
@@ -227,10 +237,12 @@ def _enter_layers() -> None:
     with_options = {
         "Embedding": further_options.Lookup,
         "MultiheadAttention": further_options.Attending,
-        "ParameterDict": further_options.ParametersByName,
+        "ParameterDict": parameter_containers.ParametersByName,
+        "ParameterList": parameter_containers.ParametersByNumber,
     }
     recurrent |= {name: derived(name, "nn", value, Module) for name, value in with_options.items()}
     weighted = {each.__name__: each for each in WEIGHTED}
+    PARAMETER.__name__ = PARAMETER.__qualname__ = "Parameter"
     later = {name: getattr(lazy, name) for name in ("UninitializedBuffer", "UninitializedParameter", "is_lazy")}
     extend_module("nn.parameter", {**later, "Buffer": stacked.Buffer})
     made = {**recurrent, **weighted, **layers.LAYERS, "Buffer": stacked.Buffer}
@@ -335,6 +347,7 @@ def _enter_machine() -> None:
     of_scripts = {**dict.fromkeys(scripts, machine.as_it_is), "ScriptModule": derived("ScriptModule", "jit", Module)}
     of_futures = {"fork": engine.fork, "wait": engine.wait}
     enter_module("jit", {**of_scripts, **traced, **of_futures, "Final": Final, "annotate": _annotate})
+    extend_module("", {"ScriptModule": of_scripts["ScriptModule"]})
     extend_module("testing", {name: getattr(samples, name) for name in samples.__all__})
     extend_module("linalg", {"LinAlgError": np.linalg.LinAlgError})
     of_group = {"is_available": machine.no, "is_initialized": machine.no}

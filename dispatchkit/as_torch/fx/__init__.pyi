@@ -4,6 +4,7 @@ Written by ``nox -s generated`` from the table; do not edit.
 """
 
 # mypy: disable-error-code="misc, no-redef, override"
+from dispatchkit.as_torch.fx import experimental as experimental
 from dispatchkit.as_torch.fx import node as node
 from typing import Any
 

@@ -29,6 +29,10 @@ KINDS = {
     "_forward_hooks": AFTER,
     "_backward_pre_hooks": BACKWARD_BEFORE,
     "_backward_hooks": BACKWARD_AFTER,
+    "_state_dict_pre_hooks": "before saving",
+    "_state_dict_hooks": "replacing what was saved",
+    "_load_state_dict_pre_hooks": "before loading",
+    "_load_state_dict_post_hooks": "after loading",
 }
 
 

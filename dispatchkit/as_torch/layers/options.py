@@ -1,44 +1,19 @@
-"""What PyTorch's `Embedding`, `MultiheadAttention` and `ParameterDict` have beyond the library's layers."""
+"""What PyTorch's `Embedding` and `MultiheadAttention` have beyond the library's layers."""
 
 from __future__ import annotations
 
-from collections import OrderedDict
-from collections.abc import Mapping
-from operator import itemgetter
 from typing import Any
 
 from dispatchkit.as_torch.spelling import FUNCTIONS
 from dispatchkit.declare.namespace import tensor_namespace as xp
 from dispatchkit.graph.recording import no_grad
 from dispatchkit.marks import override
-from dispatchkit.nn import Embedding, MultiheadAttention, ParameterDict
+from dispatchkit.nn import Embedding, MultiheadAttention
 from dispatchkit.nn.functional.affine import linear
 from dispatchkit.nn.init import xavier_normal_, xavier_uniform_
 from dispatchkit.nn.linear import register_zeros
 
 PLACES = ("q_proj_weight", "k_proj_weight", "v_proj_weight")
-
-
-class ParametersByName(ParameterDict):
-    """A dictionary of parameters.
-
-    Parameters
-    ----------
-    parameters : mapping of names to tensors, or pairs of both; those of a plain dictionary are taken in the order of
-        their names, which optimisers count them by, those of an `OrderedDict` in its own
-    """
-
-    @override
-    def update(self, values: Any) -> None:
-        """Add parameters, or replace those of the same names.
-
-        Parameters
-        ----------
-        values : as of the constructor
-        """
-        if isinstance(values, Mapping) and not isinstance(values, OrderedDict):
-            values = sorted(values.items(), key=itemgetter(0))
-        super().update(values)
 
 
 class Lookup(Embedding):

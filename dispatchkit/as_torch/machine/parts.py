@@ -13,6 +13,7 @@ from types import SimpleNamespace
 from typing import Any, NoReturn
 
 from dispatchkit.as_torch.attributes.asking import ask, overloaded, refuse, unasked
+from dispatchkit.as_torch.attributes.devices import device
 from dispatchkit.as_torch.machine import settings
 from dispatchkit.as_torch.machine.custom_ops import OF_LIBRARY, Named
 from dispatchkit.as_torch.machine.limits import VERSION
@@ -23,6 +24,7 @@ from dispatchkit.as_torch.methods.torch_functions import answer_plainly
 from dispatchkit.as_torch.spelling import Tensor
 from dispatchkit.nn import utils
 from dispatchkit.nn.state import IncompatibleKeys
+from dispatchkit.tensor import conversion
 
 __all__ = ["parts"]
 
@@ -155,6 +157,29 @@ def _block_of_options(**options: Any) -> Any:
     return nullcontext()
 
 
+def parse_to(*args: Any, **kwargs: Any) -> tuple[Any, Any, bool, Any]:
+    """Return device, dtype, whether to wait for no copy, and layout, of the arguments of `Module.to`.
+
+    Parameters
+    ----------
+    *args : a device, a dtype or a tensor, then whether to wait for no copy
+    **kwargs : `device`, `dtype`, `non_blocking` and `memory_format`
+    """
+    flags = [value for value in args if isinstance(value, bool)]
+    places = tuple(value for value in args if not isinstance(value, bool))
+    dtype, place, _ = conversion.parse_to(places, kwargs)
+    if place is None:
+        place = next((value.device for value in places if isinstance(value, Tensor)), None)
+    if isinstance(place, str):
+        place = device(place)
+    return place, dtype, kwargs.get("non_blocking", any(flags[:1])), kwargs.get("memory_format")
+
+
+def _capability() -> str:
+    """Return which further instructions of the processor PyTorch's kernels would use: none."""
+    return "DEFAULT"
+
+
 @contextlib.contextmanager
 def _named_range(msg: str, *args: Any, **kwargs: Any) -> Iterator[None]:
     """Return a block that NVIDIA's tools would show."""
@@ -169,6 +194,9 @@ ELSEWHERE = "there are no devices with streams here; all is computed on the proc
 FLEX = "no kernel of a program's own scores is made here; use nn.functional.scaled_dot_product_attention"
 MODES = "modes see operations of the library here; derive from dk.TensorFunctionMode"
 SCANS = "no scan is compiled here; write the loop"
+SYMBOLS = "no program is traced without its values here; dk.compile compiles whole steps"
+LOADERS = "the iterators of loaders are Python's"
+FILES = "files are read by torch.load"
 STREAMS = ("CUDAGraph", "Event", "Stream", "StreamContext", "graph")
 
 
@@ -188,7 +216,14 @@ def _measures() -> dict[str, dict[str, Any]]:
     return {
         "autograd.profiler": {**blocks, "EventList": list, "emit_nvtx": profile, "emit_itt": profile},
         "cuda.nvtx": {**ranges, "range": _named_range},
-        "profiler": {**blocks, **raising, "ProfilerAction": ProfilerAction, "supported_activities": set},
+        "profiler": {
+            **blocks,
+            **raising,
+            "ProfilerAction": ProfilerAction,
+            "kineto_available": settings.no,
+            "supported_activities": set,
+        },
+        "utils.flop_counter": {"FlopCounterMode": _without_instances("utils.flop_counter.FlopCounterMode", MEASURES)},
     }
 
 
@@ -209,6 +244,10 @@ def _devices_and_processes() -> dict[str, dict[str, Any]]:
         "": {**{name: streams[name] for name in ("Event", "Stream")}, "OutOfMemoryError": OutOfMemoryError},
         "accelerator": {"current_accelerator": settings.nothing},
         "backends.cudnn": {"flags": _block_of_options},
+        "backends.cpu": {"get_cpu_capability": _capability},
+        "backends.mkldnn": {"flags": _block_of_options, "is_available": settings.no},
+        "backends.opt_einsum": {"is_available": settings.no},
+        **{f"backends.{name}": {"is_available": settings.no} for name in ("mkl", "openmp")},
         "cuda": of_cuda,
         "cuda.streams": streams,
         "distributed.device_mesh": {"DeviceMesh": shards["DeviceMesh"]},
@@ -259,9 +298,27 @@ def parts() -> dict[str, dict[str, Any]]:
     }
     mode = {"TorchFunctionMode": _without_instances("overrides.TorchFunctionMode", MODES)}
     blocks = dict.fromkeys(("DisableTorchFunction", "DisableTorchFunctionSubclass"), unasked)
+    symbols = {name: _without_instances(name, SYMBOLS) for name in ("SymBool", "SymFloat", "SymInt")}
+    fake = _without_instances("_subclasses.fake_tensor.FakeTensor", SYMBOLS)
+    active = {"_are_functorch_transforms_active": settings.no}
+    reader = {"PyTorchFileReader": _without_instances("_C.PyTorchFileReader", FILES)}
+    of_loaders = ("_BaseDataLoaderIter", "_MultiProcessingDataLoaderIter", "_SingleProcessDataLoaderIter")
+    loaders = {name: _without_instances(f"utils.data.dataloader.{name}", LOADERS) for name in of_loaders}
     others: dict[str, dict[str, Any]] = {
-        "": {"ops": Named("torch.ops"), "_assert": assert_true, "_check": check},
-        "_C": {"_TensorMeta": type(Tensor), "_disabled_torch_function_impl": answer_plainly, **blocks},
+        "": {**reader, **symbols, "ops": Named("torch.ops"), "_assert": assert_true, "_check": check},
+        "_subclasses": {},
+        "fx.experimental": {},
+        "_subclasses.fake_tensor": {"FakeTensor": fake, "is_fake": settings.no},
+        "fx.experimental.proxy_tensor": {"get_proxy_mode": settings.nothing},
+        "utils.data.dataloader": loaders,
+        "_C": {
+            **reader,
+            **active,
+            "_TensorMeta": type(Tensor),
+            "_disabled_torch_function_impl": answer_plainly,
+            **blocks,
+        },
+        "_C._nn": {"_parse_to": parse_to},
         "__config__": {"show": config, "parallel_info": config},
         "_tensor_str": {"PRINT_OPTS": SimpleNamespace(precision=4, threshold=1000, edgeitems=3), "_tensor_str": str},
         "library": OF_LIBRARY,

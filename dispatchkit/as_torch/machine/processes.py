@@ -226,6 +226,12 @@ class ProcessGroup:
     """Processes that do something together, of which there are none; annotations name it."""
 
 
+class group:  # noqa: N801  # PyTorch's name
+    """Groups of processes by their names: there is none of all."""
+
+    WORLD = None
+
+
 class ReduceOp(enum.Enum):
     """How what several processes have becomes one."""
 
@@ -242,7 +248,12 @@ def modules() -> dict[str, dict[str, Any]]:
     return {
         "": {"Future": futures.Future, "to_dlpack": to_dlpack},
         "compiler": {**as_they_are, **dict.fromkeys(asked, settings.no)},
-        "distributed": {**dict.fromkeys(TOGETHER, _without_group), "ProcessGroup": ProcessGroup, "ReduceOp": ReduceOp},
+        "distributed": {
+            **dict.fromkeys(TOGETHER, _without_group),
+            "ProcessGroup": ProcessGroup,
+            "ReduceOp": ReduceOp,
+            "group": group,
+        },
         "distributed.nn": dict.fromkeys(
             ("all_gather", "all_reduce", "all_to_all", "broadcast", "gather", "reduce", "reduce_scatter", "scatter"),
             _without_group,

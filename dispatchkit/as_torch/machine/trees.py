@@ -2,65 +2,226 @@
 
 from __future__ import annotations
 
+from collections import OrderedDict, defaultdict, deque, namedtuple
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any, NamedTuple
 
-from dispatchkit.tree import container_items, leaves, rebuilt
+from dispatchkit.as_torch.attributes.shapes import Shape
+from dispatchkit.marks import override
+from dispatchkit.wording import class_name
 
 __all__ = ["OF_TREES"]
 
 
-class TreeSpec(NamedTuple):
-    """What is left of a value when its leaves are taken out.
+class NodeDef(NamedTuple):
+    """How values of a class are taken apart and put together.
 
     Attributes
     ----------
-    structure : the value, with the number of each leaf in its place
-    num_leaves : how many there are
+    type : the class
+    flatten_fn : gives the parts of a value, and its context, what it is made of besides
+    unflatten_fn : makes a value of parts and a context
+    flatten_with_keys_fn : as `flatten_fn`, with pairs of keys and parts; may be None
     """
 
-    structure: Any
-    num_leaves: int
+    type: Any
+    flatten_fn: Callable[[Any], tuple[Iterable[Any], Any]]
+    unflatten_fn: Callable[[Iterable[Any], Any], Any]
+    flatten_with_keys_fn: Callable[[Any], tuple[list[tuple[Any, Any]], Any]] | None = None
 
 
-def tree_flatten(tree: Any, is_leaf: Callable[[Any], bool] | None = None) -> tuple[list[Any], TreeSpec]:
-    """Return the leaves of a value, and what puts them together again.
+class TreeSpec:
+    """What is left of a value when its leaves are taken out.
 
     Parameters
     ----------
-    tree : lists, tuples and mappings of leaves; all else is a leaf
-    is_leaf : says of further parts that they are
-    """
-    found: list[Any] = []
-
-    def number(leaf: Any) -> int:
-        found.append(leaf)
-        return len(found) - 1
-
-    structure = _structure(_items(is_leaf), number, tree)
-    return found, TreeSpec(structure, len(found))
-
-
-class TakenApart(NamedTuple):
-    """A value of a registered class, taken apart.
-
-    Attributes
-    ----------
-    unflatten : makes it of its parts and the context
-    context : what it is made of besides
-    parts : the parts, taken apart in their turn
+    type : the class of the value, `collections.namedtuple` for all named tuples
+    context : what it is made of besides its parts
+    children_specs : what is left of each part
     """
 
-    unflatten: Callable[[list[Any], Any], Any]
-    context: Any
-    parts: list[Any]
+    def __init__(self, type: Any, context: Any, children_specs: Iterable[TreeSpec]) -> None:
+        self.type, self.context, self.children_specs = type, context, list(children_specs)
+
+    @property
+    def num_children(self) -> int:
+        """How many parts the value has."""
+        return len(self.children_specs)
+
+    @property
+    def num_leaves(self) -> int:
+        """How many leaves there are."""
+        return sum(child.num_leaves for child in self.children_specs)
+
+    @property
+    def num_nodes(self) -> int:
+        """How many values, parts and leaves there are."""
+        return 1 + sum(child.num_nodes for child in self.children_specs)
+
+    def is_leaf(self) -> bool:
+        """Return whether the value is a leaf itself."""
+        return False
+
+    def children(self) -> list[TreeSpec]:
+        """Return what is left of each part."""
+        return list(self.children_specs)
+
+    def child(self, index: int) -> TreeSpec:
+        """Return what is left of one part.
+
+        Parameters
+        ----------
+        index : its place
+        """
+        return self.children_specs[index]
+
+    def unflatten(self, leaves: Iterable[Any]) -> Any:
+        """Return the value with other leaves.
+
+        Parameters
+        ----------
+        leaves : as many as there were
+
+        Raises
+        ------
+        ValueError : for another number of leaves
+        """
+        held = list(leaves)
+        if len(held) != self.num_leaves:
+            raise ValueError(
+                f"treespec.unflatten(leaves): `leaves` has length {len(held)} but the spec refers to a pytree that "
+                f"holds {self.num_leaves} items ({self})."
+            )
+        return self._made_of(iter(held))
+
+    def _made_of(self, leaves: Iterator[Any]) -> Any:
+        """Return the value of the leaves that come next."""
+        parts = [child._made_of(leaves) for child in self.children_specs]
+        return SUPPORTED_NODES[self.type].unflatten_fn(parts, self.context)
+
+    def _drawn(self, indent: int) -> str:
+        """Return a line for each part, moved to the right."""
+        between = ",\n" + " " * (indent + 2)
+        parts = between.join(child._drawn(indent + 2) for child in self.children_specs)
+        return f"TreeSpec({self.type.__name__}, {self.context}, [{parts}])"
+
+    @override
+    def __repr__(self) -> str:
+        return self._drawn(0)
+
+    @override
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, TreeSpec):
+            return NotImplemented
+        mine, others = ((spec.type, spec.context, spec.children_specs) for spec in (self, other))
+        return mine == others
+
+    @override
+    def __hash__(self) -> int:
+        return hash((self.type, tuple(self.children_specs)))
 
 
-# By class, what takes its values apart, into parts and a context, and what puts them together.
-REGISTERED: dict[type, tuple[Callable[[Any], Any], Callable[[list[Any], Any], Any]]] = {}
+class LeafSpec(TreeSpec):
+    """What is left of a leaf."""
+
+    num_leaves = num_nodes = 1  # type: ignore[assignment]  # of each
+
+    def __init__(self) -> None:
+        super().__init__(None, None, ())
+
+    @override
+    def is_leaf(self) -> bool:
+        """Return True."""
+        return True
+
+    @override
+    def _made_of(self, leaves: Iterator[Any]) -> Any:
+        return next(leaves)
+
+    @override
+    def _drawn(self, indent: int) -> str:
+        return "*"
 
 
-def register_pytree_node(cls: type, flatten_fn: Any, unflatten_fn: Any, **names: Any) -> None:
+def _sequence_flatten(values: Any) -> tuple[list[Any], None]:
+    """Return the parts of a list or tuple."""
+    return [*values], None
+
+
+def _dict_flatten(d: dict[Any, Any]) -> tuple[list[Any], list[Any]]:
+    """Return values and keys of a dictionary."""
+    return [*d.values()], [*d]
+
+
+def _dict_flatten_with_keys(d: dict[Any, Any]) -> tuple[list[tuple[Any, Any]], list[Any]]:
+    """Return pairs of keys and values of a dictionary, and the keys."""
+    return [*d.items()], [*d]
+
+
+def _dict_unflatten(values: Iterable[Any], context: Iterable[Any]) -> dict[Any, Any]:
+    """Return a dictionary of values and keys."""
+    return dict(zip(context, values, strict=True))
+
+
+def _list_unflatten(values: Iterable[Any], context: Any) -> list[Any]:
+    return list(values)
+
+
+def _tuple_unflatten(values: Iterable[Any], context: Any) -> tuple[Any, ...]:
+    return tuple(values)
+
+
+def _shape_unflatten(values: Iterable[Any], context: Any) -> Any:
+    return Shape(values)
+
+
+def _namedtuple_flatten(values: Any) -> tuple[list[Any], type]:
+    return [*values], type(values)
+
+
+def _namedtuple_unflatten(values: Iterable[Any], context: Any) -> Any:
+    return tuple.__new__(context, values)
+
+
+def _ordered_unflatten(values: Iterable[Any], context: Iterable[Any]) -> Any:
+    return OrderedDict(zip(context, values, strict=True))
+
+
+def _default_flatten(d: Any) -> tuple[list[Any], list[Any]]:
+    return [*d.values()], [d.default_factory, [*d]]
+
+
+def _default_unflatten(values: Iterable[Any], context: Any) -> Any:
+    return defaultdict(context[0], _dict_unflatten(values, context[1]))
+
+
+def _deque_flatten(values: Any) -> tuple[list[Any], int | None]:
+    return [*values], values.maxlen
+
+
+def _deque_unflatten(values: Iterable[Any], context: int | None) -> Any:
+    return deque(values, context)
+
+
+# How values are taken apart, by their classes; all others are leaves.
+SUPPORTED_NODES: dict[Any, NodeDef] = {
+    node.type: node
+    for node in (
+        NodeDef(tuple, _sequence_flatten, _tuple_unflatten),
+        NodeDef(list, _sequence_flatten, _list_unflatten),
+        NodeDef(dict, _dict_flatten, _dict_unflatten, _dict_flatten_with_keys),
+        NodeDef(namedtuple, _namedtuple_flatten, _namedtuple_unflatten),
+        NodeDef(OrderedDict, _dict_flatten, _ordered_unflatten, _dict_flatten_with_keys),
+        NodeDef(defaultdict, _default_flatten, _default_unflatten),
+        NodeDef(deque, _deque_flatten, _deque_unflatten),
+        NodeDef(Shape, _sequence_flatten, _shape_unflatten),
+    )
+}
+
+
+def register_pytree_node(
+    cls: type, flatten_fn: Any, unflatten_fn: Any, *, flatten_with_keys_fn: Any = None, **names: Any
+) -> None:
     """Say how values of a class are taken apart.
 
     Parameters
@@ -68,46 +229,45 @@ def register_pytree_node(cls: type, flatten_fn: Any, unflatten_fn: Any, **names:
     cls : the class
     flatten_fn : gives the parts of a value, and what it is made of besides
     unflatten_fn : makes a value of parts and that
+    flatten_with_keys_fn : as `flatten_fn`, with pairs of keys and parts
     **names : under which files have the class, which change nothing here
     """
-    REGISTERED[cls] = flatten_fn, unflatten_fn
+    SUPPORTED_NODES[cls] = NodeDef(cls, flatten_fn, unflatten_fn, flatten_with_keys_fn)
 
 
-def _structure(items: Callable[[Any], Any], number: Callable[[Any], int], value: Any) -> Any:
-    """Return a value with the numbers of its leaves."""
-    members = items(value)
-    if members is None:
-        return number(value)
-    if type(value) in REGISTERED:
-        flatten, unflatten = REGISTERED[type(value)]
-        parts, context = flatten(value)
-        return TakenApart(unflatten, context, [_structure(items, number, part) for part in parts])
-    return rebuilt(value, [(key, _structure(items, number, part)) for key, part in members])
+def _get_node_type(tree: Any) -> Any:
+    """Return the class by which a value is taken apart, `collections.namedtuple` for named tuples."""
+    cls = type(tree)
+    if cls not in SUPPORTED_NODES and isinstance(tree, tuple) and hasattr(cls, "_fields"):
+        return namedtuple
+    return cls
 
 
-def _together(held: list[Any], structure: Any) -> Any:
-    """Return a value of its structure and its leaves."""
-    if isinstance(structure, int):
-        return held[structure]
-    if isinstance(structure, TakenApart):
-        return structure.unflatten([_together(held, part) for part in structure.parts], structure.context)
-    members: Any = container_items(structure)
-    return rebuilt(structure, [(key, _together(held, part)) for key, part in members])
+def _is_leaf(tree: Any, is_leaf: Callable[[Any], bool] | None = None) -> bool:
+    """Return whether a value is not taken apart."""
+    return (is_leaf is not None and is_leaf(tree)) or _get_node_type(tree) not in SUPPORTED_NODES
 
 
-def _items(is_leaf: Callable[[Any], bool] | None) -> Callable[[Any], Any]:
-    """Return what gives the parts of a container that is no leaf."""
-    if is_leaf is None and not REGISTERED:
-        return container_items
+def _taken_apart(tree: Any, is_leaf: Callable[[Any], bool] | None, leaves: list[Any]) -> TreeSpec:
+    """Return what is left of a value when its leaves are put into a list."""
+    if _is_leaf(tree, is_leaf):
+        leaves.append(tree)
+        return LeafSpec()
+    cls = _get_node_type(tree)
+    parts, context = SUPPORTED_NODES[cls].flatten_fn(tree)
+    return TreeSpec(cls, context, [_taken_apart(part, is_leaf, leaves) for part in parts])
 
-    def items(value: Any) -> Any:
-        if is_leaf is not None and is_leaf(value):
-            return None
-        if type(value) in REGISTERED:
-            return list(enumerate(REGISTERED[type(value)][0](value)[0]))
-        return container_items(value)
 
-    return items
+def tree_flatten(tree: Any, is_leaf: Callable[[Any], bool] | None = None) -> tuple[list[Any], TreeSpec]:
+    """Return the leaves of a value, and what puts them together again.
+
+    Parameters
+    ----------
+    tree : lists, tuples, dictionaries and values of registered classes, of leaves; all else is a leaf
+    is_leaf : says of further parts that they are
+    """
+    held: list[Any] = []
+    return held, _taken_apart(tree, is_leaf, held)
 
 
 def tree_unflatten(leaves: Iterable[Any], treespec: TreeSpec) -> Any:
@@ -120,25 +280,25 @@ def tree_unflatten(leaves: Iterable[Any], treespec: TreeSpec) -> Any:
 
     Raises
     ------
+    TypeError : if `treespec` is no structure
     ValueError : for another number of leaves
     """
-    held = list(leaves)
-    if len(held) != treespec.num_leaves:
-        raise ValueError(
-            f"treespec.unflatten(leaves): `leaves` has length {len(held)} but the spec refers to a pytree that holds "
-            f"{treespec.num_leaves} items"
+    if not isinstance(treespec, TreeSpec):
+        raise TypeError(
+            f"tree_unflatten(leaves, treespec): Expected `treespec` to be instance of TreeSpec but got item of type "
+            f"{class_name(type(treespec))}."
         )
-    return _together(held, treespec.structure)
+    return treespec.unflatten(leaves)
 
 
 def tree_leaves(tree: Any, is_leaf: Callable[[Any], bool] | None = None) -> list[Any]:
     """Return the leaves of a value."""
-    return list(leaves(_items(is_leaf), tree))
+    return tree_flatten(tree, is_leaf)[0]
 
 
 def tree_iter(tree: Any, is_leaf: Callable[[Any], bool] | None = None) -> Iterator[Any]:
     """Yield the leaves of a value."""
-    return leaves(_items(is_leaf), tree)
+    return iter(tree_leaves(tree, is_leaf))
 
 
 def tree_structure(tree: Any, is_leaf: Callable[[Any], bool] | None = None) -> TreeSpec:
@@ -199,29 +359,17 @@ def tree_any(pred: Callable[[Any], bool], tree: Any, is_leaf: Any = None) -> boo
     return any(map(pred, tree_leaves(tree, is_leaf)))
 
 
-def _dict_flatten(d: dict[Any, Any]) -> tuple[list[Any], list[Any]]:
-    """Return values and keys of a dictionary."""
-    return [*d.values()], [*d]
-
-
-def _dict_flatten_with_keys(d: dict[Any, Any]) -> tuple[list[tuple[Any, Any]], list[Any]]:
-    """Return pairs of keys and values of a dictionary, and the keys."""
-    return [*d.items()], [*d]
-
-
-def _dict_unflatten(values: Iterable[Any], context: Iterable[Any]) -> dict[Any, Any]:
-    """Return a dictionary of values and keys."""
-    return dict(zip(context, values, strict=True))
-
-
 FUNCTIONS = (
     *(tree_flatten, tree_unflatten, tree_leaves, tree_iter, tree_structure, tree_map, tree_map_only, tree_all),
-    *(tree_any, register_pytree_node, _dict_flatten, _dict_flatten_with_keys, _dict_unflatten),
+    *(tree_any, register_pytree_node, _dict_flatten, _dict_flatten_with_keys, _dict_unflatten, _get_node_type),
+    *(_is_leaf, _list_unflatten, _tuple_unflatten, LeafSpec, NodeDef, TreeSpec),
 )
 # What `torch.utils._pytree` has.
 OF_TREES: dict[str, Any] = {
     **{each.__name__: each for each in FUNCTIONS},
     "PyTree": Any,
-    "TreeSpec": TreeSpec,
+    "SUPPORTED_NODES": SUPPORTED_NODES,
+    "_list_flatten": _sequence_flatten,
+    "_tuple_flatten": _sequence_flatten,
     "_register_pytree_node": register_pytree_node,
 }

@@ -12,10 +12,11 @@ from weakref import ref
 
 import numpy as np
 
+from dispatchkit.as_torch.methods.storages import UntypedStorage
 from dispatchkit.as_torch.operators import in_place
 from dispatchkit.as_torch.spelling import ALIKE, FUNCTIONS, Tensor
 from dispatchkit.as_torch.table import is_array
-from dispatchkit.backends.arrays import dtype_name
+from dispatchkit.backends.arrays import dtype_name, numpy_dtype
 from dispatchkit.declare.namespace import tensor_namespace as xp
 from dispatchkit.declare.wrapping import make_leaf
 from dispatchkit.graph.recording import is_grad_enabled
@@ -121,7 +122,7 @@ def set_(self: Any, source: Any = None, storage_offset: int = 0, size: Any = Non
 
     Parameters
     ----------
-    source : the other tensor, of the same dtype; without one, the tensor has no elements afterwards
+    source : the other tensor, of the same dtype, or a storage; without one, the tensor has no elements afterwards
     storage_offset, size, stride : with `size` it gets a part of the memory of `source`, as `as_strided` gives it
 
     Raises
@@ -131,12 +132,14 @@ def set_(self: Any, source: Any = None, storage_offset: int = 0, size: Any = Non
     """
     if self.is_tracer:
         raise RuntimeError("set_(): a tensor inside a transformation has no memory that another can be put in place of")
+    if isinstance(source, UntypedStorage):
+        source = xp.asarray(source.elements(numpy_dtype(self.dtype)), copy=False)
+        if size is None:
+            source = source[storage_offset:]
     if source is None:
         source = xp.empty((0,), dtype=self.dtype)
     elif not is_array(source):
-        raise TypeError(
-            f"set_(): argument 'source' must be a Tensor, not {type(source).__name__}: storages are not there"
-        )
+        raise TypeError(f"set_(): argument 'source' must be a Tensor or a storage, not {type(source).__name__}")
     elif size is not None:
         source = FUNCTIONS["as_strided"](source, size, stride, storage_offset)
     if is_grad_enabled() and self.requires_grad and self.is_leaf:

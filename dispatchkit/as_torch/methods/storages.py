@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
-from typing import Any
+import os
+from pathlib import Path
+from typing import Any, Self
 
 import numpy as np
 
 from dispatchkit.as_torch.attributes.devices import device
 from dispatchkit.as_torch.attributes.dtypes import spelled_dtype
 from dispatchkit.as_torch.strided import memory_of
+from dispatchkit.backends.arrays import numpy_dtype
 
 __all__ = ["TypedStorage", "UntypedStorage", "storage", "untyped_storage"]
 
@@ -30,8 +33,52 @@ class UntypedStorage:
     True
     """
 
+    filename: str | None = None  # of the file that is the memory, where changes go to it
+
     def __init__(self, memory: np.ndarray[Any, Any]) -> None:
         self._memory = memory
+
+    @classmethod
+    def from_file(cls, filename: Any, shared: bool = False, nbytes: int = 0) -> Self:
+        """Return a file as memory, of which only what is used is read.
+
+        Parameters
+        ----------
+        filename : path of the file
+        shared : whether changes go to the file, which is made, or made longer, where it has too few bytes
+        nbytes : how many bytes there are, from the first on
+
+        Raises
+        ------
+        RuntimeError : if the file is not there or too short, and not `shared`
+        """
+        path = Path(os.fspath(filename))
+        if shared and not path.exists():
+            path.touch()
+        if not path.exists():
+            raise RuntimeError(f"unable to open file <{path}> in read-only mode: No such file or directory (2)")
+        size = path.stat().st_size
+        if size < nbytes and not shared:
+            raise RuntimeError(f"file <{path}> size <{size}> is smaller than the required mapping size <{nbytes}>")
+        if size < nbytes:
+            os.truncate(path, nbytes)
+        memory: Any = np.empty(0, np.uint8)
+        if nbytes:
+            memory = np.memmap(path, np.uint8, "r+" if shared else "c", shape=(nbytes,))
+        found = cls(np.asarray(memory))
+        if shared:
+            found.filename = str(path)
+        return found
+
+    def elements(self, dtype: Any) -> Any:
+        """Return the memory as an array of a dtype, without bytes that are too few for an element.
+
+        Parameters
+        ----------
+        dtype : NumPy's
+        """
+        whole, size = self._memory.view(np.uint8), np.dtype(dtype).itemsize
+        return whole[: len(whole) // size * size].view(dtype)
 
     @property
     def device(self) -> Any:
@@ -70,6 +117,19 @@ class UntypedStorage:
             return type(self)(self._memory[place])
         return self._memory[place].item()
 
+    def __setitem__(self, place: Any, value: Any) -> None:
+        self._memory[place] = value
+
+    def fill_(self, value: Any) -> Self:
+        """Set all elements to a number, and return the storage.
+
+        Parameters
+        ----------
+        value : the number
+        """
+        self._memory[...] = value
+        return self
+
     def __sizeof__(self) -> int:
         return object.__sizeof__(self) + self.nbytes()
 
@@ -99,6 +159,4 @@ def untyped_storage(self: Any) -> UntypedStorage:
 
 def storage(self: Any) -> TypedStorage:
     """Return the memory that the tensor is a view of, as elements of its dtype."""
-    memory = memory_of(self.detach().numpy())[0]
-    size = self.element_size()
-    return TypedStorage(memory[: len(memory) // size * size].view(self.dtype))
+    return TypedStorage(untyped_storage(self).elements(numpy_dtype(self.dtype)))

@@ -9,5 +9,6 @@ from dispatchkit.as_torch.utils import _pytree as _pytree
 from dispatchkit.as_torch.utils import checkpoint as checkpoint
 from dispatchkit.as_torch.utils import data as data
 from dispatchkit.as_torch.utils import dlpack as dlpack
+from dispatchkit.as_torch.utils import flop_counter as flop_counter
 from dispatchkit.as_torch.utils import hooks as hooks
 from dispatchkit.as_torch.utils import model_zoo as model_zoo

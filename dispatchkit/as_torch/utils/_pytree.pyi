@@ -6,7 +6,13 @@ Written by ``nox -s generated`` from the table; do not edit.
 # mypy: disable-error-code="misc, no-redef, override"
 from typing import Any
 
+LeafSpec: Any
+
+NodeDef: Any
+
 PyTree: Any
+
+SUPPORTED_NODES: Any
 
 TreeSpec: Any
 
@@ -35,5 +41,17 @@ _dict_flatten: Any
 _dict_flatten_with_keys: Any
 
 _dict_unflatten: Any
+
+_get_node_type: Any
+
+_is_leaf: Any
+
+_list_unflatten: Any
+
+_tuple_unflatten: Any
+
+_list_flatten: Any
+
+_tuple_flatten: Any
 
 _register_pytree_node: Any

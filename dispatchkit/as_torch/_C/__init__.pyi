@@ -4,7 +4,10 @@ Written by ``nox -s generated`` from the table; do not edit.
 """
 
 # mypy: disable-error-code="misc, no-redef, override"
+from dispatchkit.as_torch._C import _nn as _nn
 from typing import Any
+
+_are_functorch_transforms_active: Any
 
 _TensorMeta: Any
 

@@ -1,0 +1,11 @@
+"""`torch._subclasses.fake_tensor` of PyTorch in terms of dispatchkit.
+
+Written by ``nox -s generated`` from the table; do not edit.
+"""
+
+# mypy: disable-error-code="misc, no-redef, override"
+from typing import Any
+
+FakeTensor: Any
+
+is_fake: Any

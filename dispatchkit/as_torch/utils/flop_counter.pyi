@@ -1,0 +1,9 @@
+"""`torch.utils.flop_counter` of PyTorch in terms of dispatchkit.
+
+Written by ``nox -s generated`` from the table; do not edit.
+"""
+
+# mypy: disable-error-code="misc, no-redef, override"
+from typing import Any
+
+FlopCounterMode: Any
