@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from dispatchkit.declare.decorators import body_on_numpy
+from dispatchkit.backends.numpy import numpy_namespace
 from dispatchkit.declare.namespace import enter
 from dispatchkit.declare.samples import draw, sample
 from dispatchkit.nn.functional.rows import DTYPES
@@ -65,6 +65,10 @@ def leaky_relu(xp: Any, x: Tensor, /, negative_slope: float = 0.01) -> Tensor:
     >>> dk.nn.functional.leaky_relu(dk.asarray([-1.0, 2.0]), 0.1)
     tensor([-0.1000,  2.0000])
     """
+    return _leaky_relu(xp, x, negative_slope)
+
+
+def _leaky_relu(xp: Any, x: Any, negative_slope: float) -> Any:
     x = real_floats(xp, leaky_relu, x)
     return xp.where(x > 0, x, x * negative_slope)
 
@@ -85,7 +89,7 @@ def leaky_relu_numpy(x, /, negative_slope=0.01):
     if type(x) is np.ndarray and x.dtype in DTYPES and type(negative_slope) is float and LEAST <= negative_slope <= 1:
         y = np.asarray(x * negative_slope)
         return np.maximum(x, y, out=y)
-    return body_on_numpy(leaky_relu)(x, negative_slope)
+    return _leaky_relu(numpy_namespace, x, negative_slope)
 
 
 @function(

@@ -10,7 +10,6 @@ import numpy as np
 
 from dispatchkit.backends.arrays import computes_alone
 from dispatchkit.backends.numpy import numpy_namespace
-from dispatchkit.declare.decorators import body_on_numpy
 from dispatchkit.declare.samples import draw, sample
 from dispatchkit.nn.functional import smooth_numpy
 from dispatchkit.nn.functional.rows import DTYPES
@@ -256,6 +255,10 @@ def softplus(xp: Any, x: Tensor, /, beta: float = 1.0, threshold: float = 20.0) 
     >>> dk.nn.functional.softplus(dk.asarray([-1.0, 0.0, 30.0]))
     tensor([ 0.3133,  0.6931, 30.0000])
     """
+    return _softplus(xp, x, beta, threshold)
+
+
+def _softplus(xp: Any, x: Any, beta: float, threshold: float) -> Any:
     if beta == 0:
         raise ValueError(f"{softplus.__name__}: beta must not be 0")
     x = real_floats(xp, softplus, x)
@@ -266,7 +269,7 @@ def softplus(xp: Any, x: Tensor, /, beta: float = 1.0, threshold: float = 20.0) 
 @softplus.def_kernel("numpy")
 def softplus_numpy(x, /, beta=1.0, threshold=20.0):
     if type(x) is not np.ndarray or x.dtype not in DTYPES or beta != 1 or type(threshold) not in (int, float):
-        return body_on_numpy(softplus)(x, beta, threshold)
+        return _softplus(numpy_namespace, x, beta, threshold)
     y, beyond = numpy_namespace.logaddexp(x, 0.0), x > threshold
     if beyond.any():
         return numpy_namespace.where(beyond, x, y)
