@@ -8,9 +8,10 @@ from typing import Any
 import numpy as np
 
 from dispatchkit import linalg, ops
+from dispatchkit.declare.wrapping import wrap_array
 from dispatchkit.protocol.steps import decline
 from dispatchkit.tensor import Tensor
-from dispatchkit.types.rules import all_finite, axes_of, axis_of, implements, implements_each
+from dispatchkit.types.rules import all_finite, array_of, axes_of, axis_of, implements, implements_each
 from dispatchkit.types.sparse.matrix import SparseTensor, matrix_transpose_sparse
 from dispatchkit.types.sparse_pattern import assembled
 
@@ -124,6 +125,9 @@ def _elements(x: SparseTensor, rows: np.ndarray, columns: np.ndarray) -> Any:
     places, stored = x.pattern.find(rows, columns)
     if stored.all():
         return x.values[places]
+    plain = array_of(x.values)
+    if plain is not None and plain.size:
+        return wrap_array(Tensor, np.where(stored, plain[places], plain.dtype.type(0)))
     # In the graph also where none is stored: their gradient is zero.
     values = x.values if x.values.size else ops.pad(x.values, (1, 0))
     return ops.where(stored, values[places], ops.zeros((), dtype=x.dtype, device=x.device))
