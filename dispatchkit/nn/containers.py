@@ -401,7 +401,8 @@ class _OfParameters(Holder):
 def _describe(value: Any) -> str:
     if not isinstance(value, Storage):
         return f"Object of type: {type(value).__name__}"
-    return f"Parameter containing: [{value.dtype} of size {'x'.join(map(str, value.array.shape))}]"
+    tensor: Any = value
+    return f"Parameter containing: [{tensor.dtype} of size {'x'.join(map(str, value.array.shape))}]"
 
 
 class ParameterList(_OfParameters, Listing):

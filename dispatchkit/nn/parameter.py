@@ -500,7 +500,8 @@ class Members(Generic[M]):
     def named_children(self) -> Iterator[tuple[str, M]]:
         """Yield the child modules with their names."""
         seen = set()
-        for name, module in self._modules.items():
+        attributes = self.__dict__
+        for name, module in [(name, attributes[key or name]) for name, key in attributes[MODULES].items()]:
             if module is not None and module not in seen:
                 seen.add(module)
                 yield name, module

@@ -119,7 +119,8 @@ class MemberTable(MutableMapping[str, Any]):
         return self._held.values()
 
     def __reversed__(self) -> Iterator[str]:
-        return reversed(self._held)
+        names: list[str] = list(self._held)
+        return reversed(names)
 
     def copy(self) -> dict[str, Any]:
         """Return a dictionary of the members."""

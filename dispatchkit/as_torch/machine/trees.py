@@ -124,7 +124,7 @@ class TreeSpec:
 class LeafSpec(TreeSpec):
     """What is left of a leaf."""
 
-    num_leaves = num_nodes = 1  # type: ignore[assignment]  # of each
+    num_leaves = num_nodes = 1
 
     def __init__(self) -> None:
         super().__init__(None, None, ())
