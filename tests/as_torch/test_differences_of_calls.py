@@ -491,6 +491,15 @@ def test_a_tensor_that_is_named_as_the_axis_is_no_second_operand(name: str) -> N
         function(x, dim=T([0, 1]))
 
 
+def test_numbers_beyond_half_precision_count_in_products_and_quotients() -> None:
+    x = T([0.25, -0.5]).half().requires_grad_()
+    assert (x * 65536.0).tolist() == torch.mul(65536.0, x).tolist() == (65536.0 * x).tolist() == [16384.0, -32768.0]
+    assert x.detach().clone().mul_(65536.0).tolist() == [16384.0, -32768.0]
+    assert (x / 65536.0).tolist() == torch.div(x, 65536.0).tolist() == [2.0**-18, -(2.0**-17)]
+    (gradient,) = torch.autograd.grad((x / 65536.0 * 65536.0).sum(), x)
+    assert (gradient.tolist(), gradient.dtype) == ([1.0, 1.0], torch.float16)
+
+
 def test_types_of_complex_numbers_have_names() -> None:
     z = T([1j])
     assert (z.type(), z.type("torch.ComplexFloatTensor").type()) == (
