@@ -70,8 +70,8 @@ def pow(input, exponent):
 
 def _by_number(operation, input, other):
     """Return a product or quotient, in single precision where a plain number stands beside half precision."""
-    x = input if isinstance(input, Storage) else other
-    if not (isinstance(x, Storage) and same_dtype(x.dtype, HALF)):
+    x = input if is_array(input) else other
+    if not (is_array(x) and same_dtype(x.dtype, HALF)):
         return operation(input, other)
     first, second = (xp.astype(each, SINGLE) if each is x else each for each in (input, other))
     with np.errstate(over="ignore"):
