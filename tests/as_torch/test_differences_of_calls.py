@@ -297,6 +297,11 @@ REFUSED: list[tuple[Callable[[], Any], type[Exception], str]] = [
         IndexError,
         r"shape \[2\], expected \(N, C",
     ),
+    (
+        lambda: F.batch_norm(WHOLE.double(), ROW[:2], None, training=True),
+        ValueError,
+        "running_mean and running_var must either both be None or neither be None",
+    ),
     (lambda: T([1]).bernoulli(T(0.5 + 0.25j)), RuntimeError, "value cannot be converted to type double"),
     (
         lambda: torch.linalg.solve(torch.eye(3).expand(2, 3, 3), torch.ones(2, 3), left=False),
