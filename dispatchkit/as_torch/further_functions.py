@@ -68,9 +68,31 @@ def pow(input, exponent):
     return xp.where(exponent < 0, xp.where(xp.multiply(input, input) == 1, signs, 0), powers)
 
 
+def _by_number(operation, input, other):
+    """Return a product or quotient, in single precision where a plain number stands beside half precision."""
+    x = input if is_array(input) else other
+    if not (is_array(x) and same_dtype(x.dtype, HALF)):
+        return operation(input, other)
+    first, second = (xp.astype(each, SINGLE) if each is x else each for each in (input, other))
+    with np.errstate(over="ignore"):
+        return xp.astype(operation(first, second), HALF)
+
+
+def mul(input, other):
+    if type(other) in (float, int) or type(input) in (float, int):
+        return _by_number(xp.multiply, input, other)
+    return xp.multiply(input, other)
+
+
+multiply = mul
+
+
 def div(input, other, *, rounding_mode=None):
     if rounding_mode is None:
-        y = xp.divide(input, other)
+        if type(other) in (float, int) or type(input) in (float, int):
+            y = _by_number(xp.divide, input, other)
+        else:
+            y = xp.divide(input, other)
         if xp.isdtype(xp.result_type(input, other), ("integral", "bool")):
             return xp.astype(y, xp.get_default_dtype(), copy=False)
         return y
@@ -533,6 +555,8 @@ ALONE.update(
             "gather",
             "lgamma",
             "logaddexp",
+            "mul",
+            "multiply",
             "pow",
             "ravel",
             "scatter_add",

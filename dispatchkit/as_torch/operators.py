@@ -14,6 +14,7 @@ from dispatchkit.as_torch.calling.raised import as_raised_by_pytorch
 from dispatchkit.as_torch.shared import in_dtype_of
 from dispatchkit.as_torch.table import OF_SEVERAL_NUMBERS
 from dispatchkit.backends.arrays import dtype_name, numpy_dtype
+from dispatchkit.backends.numpy import HALF
 from dispatchkit.declare.inplace import change_by
 from dispatchkit.declare.namespace import tensor_namespace as xp
 from dispatchkit.graph.storage import Storage
@@ -111,8 +112,13 @@ def goes_with(classes: Classes, self: Any, other: Any) -> bool:
         dtype = self.array.dtype
         return dtype is other.array.dtype and getattr(dtype, "kind", OTHER) == "f"
     if kind is float or kind is int:
-        return bool(getattr(self.array.dtype, "kind", OTHER) == "f")
+        return is_plain_beside_numbers(self.array.dtype)
     return False
+
+
+def is_plain_beside_numbers(dtype: Any) -> bool:
+    """Return whether a plain number beside a tensor is one of its dtype: of half precision it may be beyond that."""
+    return getattr(dtype, "kind", OTHER) == "f" and dtype is not HALF
 
 
 def binary(classes: Classes, plain: Call, function: Call, kinds: str) -> Call:
@@ -133,7 +139,7 @@ def binary(classes: Classes, plain: Call, function: Call, kinds: str) -> Call:
                 # The same in nearly every program: nothing is to be promoted.
                 if dtype is other.array.dtype and getattr(dtype, "kind", OTHER) in kinds:
                     return plain(self, other)
-            elif kind in PLAIN and kinds and getattr(self.array.dtype, "kind", OTHER) == "f":
+            elif kind in PLAIN and kinds and is_plain_beside_numbers(self.array.dtype):
                 return plain(self, other)
         if isinstance(other, Storage) or type(other) in NUMBERS:
             return function(self, other)
@@ -162,6 +168,8 @@ def reflected(classes: Classes, plain: Call, function: Call, kinds: str, *, divi
             dtype = of_number(self, other)
             if divides and dtype.kind in "bui":
                 dtype = xp.get_default_dtype()
+            if dtype == HALF:
+                return function(other, self)
             if dtype.kind != "f":
                 other = in_dtype_of(np.empty((), dtype), other)
             with np.errstate(over="ignore"):  # numbers beyond the dtype are infinite

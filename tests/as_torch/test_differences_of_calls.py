@@ -297,6 +297,11 @@ REFUSED: list[tuple[Callable[[], Any], type[Exception], str]] = [
         IndexError,
         r"shape \[2\], expected \(N, C",
     ),
+    (
+        lambda: F.batch_norm(WHOLE.double(), ROW[:2], None, training=True),
+        ValueError,
+        "running_mean and running_var must either both be None or neither be None",
+    ),
     (lambda: T([1]).bernoulli(T(0.5 + 0.25j)), RuntimeError, "value cannot be converted to type double"),
     (
         lambda: torch.linalg.solve(torch.eye(3).expand(2, 3, 3), torch.ones(2, 3), left=False),
@@ -489,6 +494,15 @@ def test_a_tensor_that_is_named_as_the_axis_is_no_second_operand(name: str) -> N
     assert function(x, T(3.0)).shape == function(x, other=T(3.0)).shape == (2, 2)
     with pytest.raises(TypeError, match="dim=Tensor"):
         function(x, dim=T([0, 1]))
+
+
+def test_numbers_beyond_half_precision_count_in_products_and_quotients() -> None:
+    x = T([0.25, -0.5]).half().requires_grad_()
+    assert (x * 65536.0).tolist() == torch.mul(65536.0, x).tolist() == (65536.0 * x).tolist() == [16384.0, -32768.0]
+    assert x.detach().clone().mul_(65536.0).tolist() == [16384.0, -32768.0]
+    assert (x / 65536.0).tolist() == torch.div(x, 65536.0).tolist() == [2.0**-18, -(2.0**-17)]
+    (gradient,) = torch.autograd.grad((x / 65536.0).sum(), x)
+    assert (gradient.tolist(), gradient.dtype) == ([2.0**-16] * 2, torch.float16)
 
 
 def test_types_of_complex_numbers_have_names() -> None:

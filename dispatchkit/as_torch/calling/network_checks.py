@@ -424,7 +424,7 @@ def least_variance(given: Given) -> None:
 
 
 @look_each_time_of(f"{F}instance_norm")
-def both_statistics(given: Given) -> None:
+def shapes_of_statistics(given: Given) -> None:
     for name in ("running_mean", "running_var"):
         statistic: Any = given.get(name)
         if is_array(statistic) and statistic.shape != given["input"].shape[1:2]:
@@ -432,6 +432,10 @@ def both_statistics(given: Given) -> None:
                 f"{name} should have shape {[*given['input'].shape[1:2]]}, a number for each channel, found "
                 f"{[*statistic.shape]}"
             )
+
+
+@look_each_time_of(f"{F}batch_norm", f"{F}instance_norm", "native_batch_norm")
+def both_statistics(given: Given) -> None:
     if len({given.get(name) is None for name in ("running_mean", "running_var")}) > 1:
         raise ValueError("running_mean and running_var must either both be None or neither be None")
 

@@ -32,10 +32,10 @@ def _in_single_precision(function: Function) -> Function:
     signature = inspect.signature(function)
 
     def norm(*args: Any, **kwargs: Any) -> Any:
+        if not _is_half(args[0] if args else kwargs.get("input")):
+            return function(*args, **kwargs)
         given = signature.bind(*args, **kwargs)
         x, *rest = given.args
-        if not _is_half(x):
-            return function(x, *rest, **given.kwargs)
         return xp.astype(function(xp.astype(x, SINGLE), *rest, **given.kwargs), HALF)
 
     norm.__signature__ = signature  # type: ignore[attr-defined]
