@@ -247,6 +247,14 @@ def forward_of(layer: Any) -> dict[str, Any]:
     return {}
 
 
+def changeable(gradient: Any) -> Any:
+    """Return a gradient that can be changed in place: that of a sum has one element in memory for all."""
+    array = gradient.array
+    if isinstance(array, np.ndarray) and not array.flags.writeable:
+        return xp.clone(gradient)
+    return gradient
+
+
 def element_strides(array: Any) -> tuple[int, ...]:
     """Return how far neighbours along each axis of a NumPy array are apart in memory, in elements.
 

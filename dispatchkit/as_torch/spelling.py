@@ -41,7 +41,7 @@ from dispatchkit.as_torch.calling.raised import as_raised_by_pytorch, raising_as
 from dispatchkit.as_torch.masking import masked_functions
 from dispatchkit.as_torch.network_functions import attention, grids, native, norms, weighted_losses  # noqa: F401
 from dispatchkit.as_torch.operators import converting, give_operators, in_place, spreading, where_asked
-from dispatchkit.as_torch.shared import copying, forward_of, in_dtype_of, in_shape
+from dispatchkit.as_torch.shared import changeable, copying, forward_of, in_dtype_of, in_shape
 from dispatchkit.as_torch.special_functions import OPERATIONS
 from dispatchkit.backends.arrays import PLAIN, dtype_name
 from dispatchkit.declare.namespace import tensor_namespace as xp
@@ -167,7 +167,7 @@ class Tensor(PlainTensor):
         gradient = super().grad
         kept = gradient
         if isinstance(gradient, PlainTensor) and not gradient.requires_grad:
-            kept = own(gradient)
+            kept = changeable(gradient)
         if type(kept) is PlainTensor:
             kept = adopt(kept)
         if kept is not gradient:
@@ -301,14 +301,6 @@ TRACED: dict[Any, Any] = {
     cls: type(cls.__name__, (Traced, cls), {"__slots__": (), "__module__": HOME, "__init__": cls.__init__})
     for cls in (Dual, Batched)
 }
-
-
-def own(gradient: Any) -> Any:
-    """Return a gradient that can be changed in place: that of a sum has one element in memory for all."""
-    array = gradient.array
-    if isinstance(array, np.ndarray) and not array.flags.writeable:
-        return xp.clone(gradient)
-    return gradient
 
 
 def adopt(value: Any) -> Any:

@@ -45,7 +45,7 @@ from dispatchkit.as_torch.calling.reductions import (
     refuse_other_shapes,
 )
 from dispatchkit.as_torch.calling.refused import RefusedDtypes
-from dispatchkit.as_torch.calling.results import named
+from dispatchkit.as_torch.calling.results import in_own_memory, make_read_only, named
 from dispatchkit.as_torch.calling.sequences import check_several
 from dispatchkit.as_torch.calling.signatures import (
     NAMES,
@@ -57,7 +57,6 @@ from dispatchkit.as_torch.calling.signatures import (
     numbers_of,
     signatures_of,
 )
-from dispatchkit.as_torch.shared import in_memory
 from dispatchkit.backends.arrays import dtype_name, numpy_dtype
 from dispatchkit.declare.libraries import making_like
 from dispatchkit.declare.namespace import tensor_namespace as xp
@@ -628,28 +627,3 @@ def lowered(value: Any) -> Any:
     if table.is_array(value) and value.shape == (1,):
         return value[0]
     return value
-
-
-def make_read_only(y: Any, arguments: Any) -> None:
-    """Let nothing be written into a copy that is a view in PyTorch, where the argument would change with it."""
-    if in_memory(y) and not any(in_memory(x) and np.may_share_memory(y.array, x.array) for x in arguments):
-        y.array.flags.writeable = False
-
-
-def in_own_memory(function: Call, *args: Any, **kwargs: Any) -> Any:
-    """Return the results of a function in memory of their own."""
-    return apart(function(*args, **kwargs), [*args, *kwargs.values()])
-
-
-def apart(y: Any, arguments: Any) -> Any:
-    """Return results in memory of their own, where they share that of arguments."""
-    arrays = [x.array for x in arguments if in_memory(x)]
-    if in_memory(y) and y.array.base is None and not any(x is y.array or x.base is y.array for x in arrays):
-        return y
-
-    def copied(part: Any) -> Any:
-        if in_memory(part) and any(np.may_share_memory(part.array, x) for x in arrays):
-            return xp.clone(part)
-        return part
-
-    return map_leaves(sequence_items, copied, y)
