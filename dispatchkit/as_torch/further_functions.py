@@ -87,6 +87,14 @@ def mul(input, other):
 multiply = mul
 
 
+def _without_graph(x: Any) -> Any:
+    """Return an operand as it is, but a tensor that requires a gradient without its graph."""
+    tensor: Any = x
+    if isinstance(x, Storage) and tensor.requires_grad:
+        return tensor.detach()
+    return x
+
+
 def div(input, other, *, rounding_mode=None):
     if rounding_mode is None:
         if type(other) in (float, int) or type(input) in (float, int):
@@ -103,13 +111,12 @@ def div(input, other, *, rounding_mode=None):
         raise RuntimeError(
             f"div expected rounding_mode to be one of None, 'trunc', or 'floor' but found {rounding_mode!r}"
         )
-    tensors: list[Any] = [x for x in (input, other) if isinstance(x, Storage)]
-    first, second = (x.detach() if any(x is each for each in tensors) else x for x in (input, other))
+    first, second = map(_without_graph, (input, other))
     if rounding_mode == "floor":
         y = floor_divide(first, second)
     else:
         y = _cut_quotient(first, second)
-    if any(x.requires_grad for x in tensors):
+    if first is not input or second is not other:
         return rounded_quotient(y, input, other)
     return y
 
@@ -429,21 +436,21 @@ def _between_ranks(x, ranks, interpolation):
         return lerp(low, high, share)
 
 
-def _running_in_single(operation, input, dim, dtype):
+def _running_in_single(operation, input, dim, dtype, include_initial):
     """Return running sums or products, of half precision in single precision, as what comes before leaves the range."""
     if not same_dtype(input.dtype if dtype is None else dtype, HALF):
-        return operation(input, axis=dim, dtype=dtype)
+        return operation(input, axis=dim, dtype=dtype, include_initial=include_initial)
     with np.errstate(over="ignore"):
         x = xp.astype(xp.astype(input, HALF, copy=False), SINGLE)
-        return xp.astype(operation(x, axis=dim), HALF)
+        return xp.astype(operation(x, axis=dim, include_initial=include_initial), HALF)
 
 
-def cumsum(input, dim, *, dtype=None):
-    return _running_in_single(xp.cumulative_sum, input, dim, dtype)
+def cumsum(input, dim=None, dtype=None, include_initial=False):
+    return _running_in_single(xp.cumulative_sum, input, dim, dtype, include_initial)
 
 
-def cumprod(input, dim, *, dtype=None):
-    return _running_in_single(xp.cumulative_prod, input, dim, dtype)
+def cumprod(input, dim=None, dtype=None, include_initial=False):
+    return _running_in_single(xp.cumulative_prod, input, dim, dtype, include_initial)
 
 
 def logcumsumexp(input, dim):

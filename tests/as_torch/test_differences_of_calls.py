@@ -302,6 +302,11 @@ REFUSED: list[tuple[Callable[[], Any], type[Exception], str]] = [
         ValueError,
         "running_mean and running_var must either both be None or neither be None",
     ),
+    (
+        lambda: torch.histogram(ROW, T([0.0, 1.0]), weight=T([1.0, 2.0])),
+        RuntimeError,
+        r"it should have the same shape as the input tensor, but got \[2\] and \[3\]",
+    ),
     (lambda: T([1]).bernoulli(T(0.5 + 0.25j)), RuntimeError, "value cannot be converted to type double"),
     (
         lambda: torch.linalg.solve(torch.eye(3).expand(2, 3, 3), torch.ones(2, 3), left=False),
