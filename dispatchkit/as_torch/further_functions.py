@@ -23,7 +23,7 @@ from dispatchkit.as_torch.shared import (
 )
 from dispatchkit.as_torch.table import ALONE, TRANSLATIONS, is_array
 from dispatchkit.backends.arrays import numpy_dtype, same_dtype
-from dispatchkit.backends.numpy import HALF, SINGLE
+from dispatchkit.backends.numpy_sums import HALF, SINGLE
 from dispatchkit.declare.namespace import tensor_namespace as xp
 from dispatchkit.graph.storage import Storage
 

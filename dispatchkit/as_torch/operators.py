@@ -14,7 +14,7 @@ from dispatchkit.as_torch.calling.raised import as_raised_by_pytorch
 from dispatchkit.as_torch.shared import in_dtype_of
 from dispatchkit.as_torch.table import OF_SEVERAL_NUMBERS
 from dispatchkit.backends.arrays import dtype_name, numpy_dtype
-from dispatchkit.backends.numpy import HALF
+from dispatchkit.backends.numpy_sums import HALF
 from dispatchkit.declare.inplace import change_by
 from dispatchkit.declare.namespace import tensor_namespace as xp
 from dispatchkit.graph.storage import Storage

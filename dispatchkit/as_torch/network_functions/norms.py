@@ -13,7 +13,7 @@ from dispatchkit import nn
 from dispatchkit.as_torch.shared import copy_if_recorded, written_functions
 from dispatchkit.as_torch.table import ALONE, TRANSLATIONS, Function
 from dispatchkit.backends.arrays import same_dtype
-from dispatchkit.backends.numpy import HALF, SINGLE
+from dispatchkit.backends.numpy_sums import HALF, SINGLE
 from dispatchkit.declare.namespace import tensor_namespace as xp
 from dispatchkit.graph.recording import no_grad
 from dispatchkit.marks import override
