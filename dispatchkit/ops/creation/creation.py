@@ -384,7 +384,9 @@ def linspace(
     numbers = xp.reshape(xp.arange(num, dtype=real, device=device), (num, *(1,) * ndim))
     parts = num - 1 if endpoint else num
     difference = stop - start
-    step = difference / max(parts, 1)
+    step = difference
+    if parts > 1:
+        step = difference / parts
     plain = is_raw(step) or isinstance(step, Storage)  # a comparison of a structured type would be dense
     if plain and not holds((step != 0) | (difference == 0), traced=True):
         values = start + difference * (numbers / parts)  # of a step that is too small for a number
