@@ -47,7 +47,10 @@ def normal_axes(axis: Axis, ndim: int, name: str = "") -> tuple[int, ...]:
 
 def normal_axis(axis: int, ndim: int, name: str = "") -> int:
     """Return one axis as a non-negative number."""
-    axis = operator.index(axis)
+    try:
+        axis = operator.index(axis)
+    except TypeError:
+        raise TypeError(f"{name or 'axis'}: integer argument expected, found {axis!r}") from None
     if -ndim <= axis < ndim:
         return axis % ndim
     normal: int = normalize_axis_tuple(axis, ndim, name or None)[0]

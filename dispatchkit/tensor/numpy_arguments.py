@@ -11,7 +11,7 @@ import functools
 import inspect
 import itertools
 import typing
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
@@ -43,6 +43,8 @@ EXCLUSIVE = {
 }
 # Without an axis these take the elements in a row.
 IN_A_ROW = frozenset({"argsort", "cumprod", "cumsum", "sort", "take"})
+# To these an array without axes is a row of one element.
+ROWS = frozenset({"argsort", "cumprod", "cumsum"})
 # What NumPy 2.0 does not tell of its functions that are written in C.
 SIGNATURES: dict[str, Callable[..., Any]] = {
     "concatenate": lambda arrays, /, axis=0, out=None, *, dtype=None, casting="same_kind": None,
@@ -185,10 +187,17 @@ def taken_by(function: Callable[..., Any] | Overridable) -> Taken:
         texts = _literals_in(parts)
         if texts:
             words[name] = texts
-    numbers = frozenset(name for name, parts in hints.items() if not NUMBERS.isdisjoint(parts))
+    numbers = frozenset(name for name, parts in hints.items() if any(map(_takes_numbers, parts)))
     several = (p.position for p in parameters.arrays if p.form is Form.SEQUENCE)
     sequences = tuple(position for position in several if position is not None)
     return Taken(parameters, numbers, words, sequences)
+
+
+def _takes_numbers(hint: Any) -> bool:
+    """Return whether an annotation is of numbers, or of sequences that may hold them."""
+    if typing.get_origin(hint) is Sequence:
+        return not NUMBERS.isdisjoint(alternatives(*typing.get_args(hint)))
+    return hint in NUMBERS
 
 
 def _literals_in(hints: Iterable[Any]) -> tuple[Any, ...]:
@@ -343,6 +352,9 @@ def call_operation(func: Callable[..., Any], operation: Overridable, name: str, 
         arguments = arguments | {first: tensor_namespace.ravel(as_array(arguments[first])), "axis": 0}
     elif func.__name__ in IN_A_ROW and "axis" not in arguments and axis is not None:
         arguments = arguments | {"axis": axis.default}
+    if func.__name__ in ROWS and not np.ndim(next(iter(arguments.values()))):
+        first = next(iter(arguments))
+        arguments = arguments | {first: tensor_namespace.ravel(as_array(arguments[first]))}
     args: Any = []
     keywords: Given = {}
     parameters = operation.parameters.signature.parameters

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import math
+import operator
 from collections.abc import Callable
 from typing import Any, Literal
 
@@ -47,9 +48,11 @@ def _as_share(q: Any, whole: float = 1.0) -> Any:
 def nanquantile(
     a: Array, q: Array | float, axis: Any = None, method: Literal["linear"] = "linear", keepdims: bool = False
 ) -> Any:
-    if isinstance(axis, tuple) or a.dtype.kind == "c" or np.ndim(q) > 1:
+    if isinstance(axis, tuple) or a.dtype.kind == "c" or np.ndim(q) > 1 or not a.size:
         return NotImplemented
     q = _as_share(q)
+    if not bool(xp.all((q >= 0) & (q <= 1))):
+        raise ValueError(f"Quantiles must be in the range [0, 1], found {q}")
     if a.dtype.kind != "f":
         return xp.quantile(a, q, axis=axis, keepdims=keepdims)
     if hasattr(a, "without_nan"):  # a type that knows of missing elements
@@ -60,8 +63,6 @@ def nanquantile(
             return xp.reshape(result, (*result.shape, *(1,) * a.ndim))
         return result
     a = xp.sort(xp.moveaxis(a, axis, -1), axis=-1)  # every NaN comes last
-    if not a.shape[-1]:
-        return NotImplemented
     count = xp.count_nonzero(xp.logical_not(xp.isnan(a)), axis=-1, keepdims=True)
     place = q * xp.maximum(xp.astype(count, xp.result_type(a, q)) - 1, 0)
     low = xp.floor(place)
@@ -122,7 +123,7 @@ compositions |= {
 
 def _along(x: Any, axis: int, start: int | None, stop: int | None) -> Any:
     """Return a part of an array along an axis."""
-    return x[(slice(None),) * (axis % x.ndim) + (slice(start, stop),)]
+    return x[(slice(None),) * normal_axis(axis, x.ndim, "axis") + (slice(start, stop),)]
 
 
 @composition
@@ -131,7 +132,7 @@ def trapezoid(y: Array, x: Array | None = None, dx: Array | float = 1.0, axis: i
         if x.dtype.kind == "b":
             return NotImplemented
         if x.ndim == 1:
-            dx = xp.reshape(x[1:] - x[:-1], (-1, *(1,) * (y.ndim - axis % y.ndim - 1)))
+            dx = xp.reshape(x[1:] - x[:-1], (-1, *(1,) * (y.ndim - normal_axis(axis, y.ndim, "axis") - 1)))
         else:
             dx = _along(x, axis, 1, None) - _along(x, axis, None, -1)
     return xp.sum(dx * (_along(y, axis, 1, None) + _along(y, axis, None, -1)) / 2.0, axis=axis)
@@ -150,7 +151,9 @@ def gradient(f: Array, *varargs: Array | float, axis: Any = None, edge_order: in
     else:
         spacings = varargs or (1.0,) * len(axes)
     axes = tuple(normal_axis(k, f.ndim, "axis") for k in axes)
-    if len(spacings) != len(axes) or any(np.ndim(h) > 1 for h in spacings):
+    if len(spacings) != len(axes) or len(set(axes)) != len(axes):
+        return NotImplemented
+    if any(np.ndim(h) and tuple(np.shape(h)) != (f.shape[k],) for k, h in zip(axes, spacings, strict=True)):
         return NotImplemented
     if edge_order not in (1, 2) or any(f.shape[k] <= edge_order for k in axes):
         return NotImplemented
@@ -214,6 +217,7 @@ def nan_to_num(
             if replacement is None:
                 number = xp.ones_like(x) * float(limit)
             numbers = xp.where(x != infinity, numbers, number)
+        numbers = xp.astype(numbers, x.dtype)
     if copy:
         return numbers
     x[...] = numbers
@@ -259,6 +263,7 @@ compositions["fix"] = lambda x, /: xp.trunc(x)
 
 
 def round(a: Array, decimals: int = 0) -> Any:  # NumPy's name
+    decimals = operator.index(decimals)
     if decimals == 0:
         return xp.round(a)
     if a.dtype.kind not in "fc":
@@ -268,7 +273,8 @@ def round(a: Array, decimals: int = 0) -> Any:  # NumPy's name
         return xp.astype(xp.round(a / scale) * scale, a.dtype)
     if a.dtype.kind == "c" and not holds(xp.isfinite(a)):
         return NotImplemented  # a number times a complex infinity is NaN
-    scale = 10.0 ** abs(decimals)
+    with np.errstate(over="ignore"):
+        scale = float(np.power(10.0, abs(decimals)))  # infinite, of too many
     if decimals > 0:
         return xp.round(a * scale) / scale
     return xp.round(a / scale) * scale

@@ -23,7 +23,6 @@ from dispatchkit.tensor import (  # noqa: F401  # they enter their compositions
     numpy_calculus,
     numpy_histograms,
     numpy_numbers,
-    numpy_parameters,
     numpy_pieces,
 )
 from dispatchkit.tensor.conversion import DIRECT_OPERATIONS, has_numpy_array
@@ -44,6 +43,7 @@ from dispatchkit.tensor.numpy_arguments import (
     to_be_read,
 )
 from dispatchkit.tensor.numpy_folds import FOLDS
+from dispatchkit.tensor.numpy_parameters import check_mask, element_of, of_no_elements
 from dispatchkit.tensor.numpy_shapes import COMPOSED_BY_NUMPY, composed_by_numpy, compositions, extensions, universal
 
 # NumPy's names where the array API's, and so the operations', are others.
@@ -326,11 +326,17 @@ def _compute(
 def _reduce(name: str, x: Any, given: dict[str, Any]) -> Any:
     """Return a reduction by a universal function; `NotImplemented` where it is no operation."""
     where, initial = given.pop("where", None), given.pop("initial", None)
+    if initial is not None and name in ("maximum", "minimum"):
+        initial = element_of(x.dtype, initial)
+        if not x.size and not given.keys() - {"axis", "keepdims"}:
+            return of_no_elements(x, initial, given)
     neutral = NEUTRAL.get(name, initial)
     if name not in REDUCTIONS or given.keys() - {"axis", "keepdims", "dtype"}:
         return NotImplemented
     if ("dtype" in given and name not in ACCUMULATIONS) or (where is not None and neutral is None):
         return NotImplemented
+    if where is not None:
+        check_mask(where, x)
     if where is not None and name.startswith("logical"):
         x = x != 0
     if where is not None:
@@ -338,6 +344,8 @@ def _reduce(name: str, x: Any, given: dict[str, Any]) -> Any:
     result = getattr(tensor_namespace, REDUCTIONS[name])(x, **given)
     if initial is None:
         return result
+    if name in ("add", "multiply"):
+        initial = element_of(result.dtype, initial)
     combined: Any = operation_of_universal(name)
     return combined(result, initial)
 

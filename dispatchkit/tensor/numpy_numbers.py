@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import operator
 from collections.abc import Callable, Sequence
 from itertools import pairwise
 from string import ascii_letters
@@ -81,8 +82,8 @@ def _condition(x: Any, p: Any) -> Any:
 def linalg_lstsq(a: Array, b: Array, rcond: Any = None) -> Any:
     if a.ndim != 2 or b.ndim not in (1, 2) or min(a.shape) == 0:
         return NotImplemented
-    if rcond is not None and rcond < 0:  # LAPACK's way to ask for this one
-        rcond = float(np.finfo(np.result_type(a.dtype, b.dtype, np.float32)).eps)
+    if rcond is not None and rcond < 0:  # which asks LAPACK for its own: by what rounding changes a number at most
+        rcond = float(np.finfo(np.result_type(a.dtype, b.dtype, np.float32)).epsneg)
     x, residuals, rank, s = xp.linalg.lstsq(a, b, rcond=rcond)
     if int(rank) < a.shape[1]:
         residuals = residuals[:0]
@@ -226,10 +227,17 @@ def digitize(x: Array, bins: Array, right: bool = False) -> Any:
 def _in_order(order: Callable[..., Any]) -> Callable[..., Any]:
     """Return a partition that is a whole order."""
 
-    def partition(a: Array, kth: Any, axis: Any = -1, kind: Any = "introselect") -> Any:
-        return order(xp.ravel(a) if axis is None else a, axis=-1 if axis is None else axis)
+    def partition(a: Array, kth: Any, axis: Any = -1, kind: Literal["introselect"] = "introselect") -> Any:
+        if axis is None:
+            a, axis = xp.ravel(a), -1
+        ordered = order(a, axis=axis)
+        length = ordered.shape[axis]
+        for place in map(operator.index, np.ravel(kth).tolist()):
+            if a.size and not -length <= place < length:
+                raise ValueError(f"kth(={place}) out of bounds ({length})")
+        return ordered
 
     return partition
 
 
-compositions |= {"partition": _in_order(xp.sort), "argpartition": _in_order(xp.argsort)}
+compositions |= {"partition": _in_order(np.sort), "argpartition": _in_order(np.argsort)}

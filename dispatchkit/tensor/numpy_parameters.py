@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from string import ascii_letters
 from typing import Any, Literal
 
@@ -12,8 +12,10 @@ import numpy as np
 
 from dispatchkit.declare.namespace import tensor_namespace as xp
 from dispatchkit.declare.typing import Array
+from dispatchkit.graph.storage import Storage
 from dispatchkit.ops.shared import normal_axis
-from dispatchkit.tensor.numpy_arguments import as_array, compose
+from dispatchkit.protocol.instance import tensor_protocol
+from dispatchkit.tensor.numpy_arguments import NUMBERS, as_array, compose
 from dispatchkit.tensor.numpy_shapes import at_least, composition, extension, extensions, in_dtype
 
 # Reductions of a part of the elements, and with an initial value.
@@ -48,6 +50,36 @@ for _names, _universal in (
     extensions |= dict.fromkeys(_names, _by_universal(_universal.reduce))
 
 
+def element_of(dtype: Any, value: Any) -> Any:
+    """Return an initial value as an element of a dtype, as NumPy casts it; numbers stay numbers."""
+    if type(value) in NUMBERS or isinstance(value, np.generic):
+        return np.asarray(value).astype(dtype).item()
+    return as_array(value, dtype)
+
+
+def check_mask(where: Any, x: Any) -> None:
+    """Raise unless a mask broadcasts to the shape of the array that is reduced; array types align it themselves."""
+    if any(tensor_protocol.types.participates(type(value)) and not isinstance(value, Storage) for value in (where, x)):
+        return
+    shape, mask = tuple(x.shape), tuple(np.shape(where))
+    fits = len(mask) <= len(shape) and all(n in (1, m) for n, m in zip(mask[::-1], shape[::-1], strict=False))
+    if not fits:
+        raise ValueError(f"where must broadcast to the shape of the array, {shape}, found shape {mask}")
+
+
+def of_no_elements(x: Any, initial: Any, given: Mapping[str, Any]) -> Any:
+    """Return a reduction of an array without elements, which is the initial value wherever it is anything.
+
+    Parameters
+    ----------
+    x : array
+    initial : the value, in the dtype of the array
+    given : keywords of the reduction
+    """
+    zeros = xp.astype(xp.sum(x, **given), x.dtype)
+    return xp.where(xp.isfinite(zeros), initial, zeros)
+
+
 def _but_nan(function: Callable[..., Any], combine: Callable[..., Any]) -> Callable[..., Any]:
     """Return a reduction that leaves NaN out, and so the elements that `where` does."""
 
@@ -62,8 +94,11 @@ def _but_nan(function: Callable[..., Any], combine: Callable[..., Any]) -> Calla
     ) -> Any:
         if where is not None and a.dtype.kind not in "fc":
             return NotImplemented
+        if initial is not None and not a.size and combine in (np.fmax, np.fmin):
+            return of_no_elements(a, element_of(a.dtype, initial), {"axis": axis, "keepdims": keepdims})
         options = {"dtype": dtype, "ddof": ddof}
         if where is not None:
+            check_mask(where, a)
             a = xp.where(where, a, math.nan)
         result = function(
             a,
@@ -73,7 +108,7 @@ def _but_nan(function: Callable[..., Any], combine: Callable[..., Any]) -> Calla
         )
         if initial is None:
             return result
-        return combine(result, initial)
+        return combine(result, element_of(result.dtype, initial))
 
     return reduction
 
@@ -254,10 +289,20 @@ def broadcast_arrays(*args: Array, subok: bool) -> Any:  # which keeps classes i
 
 
 extensions["broadcast_to"] = lambda array, shape, subok=False: xp.broadcast_to(array, shape)
-extensions |= {  # which are stable
-    "sort": lambda a, /, axis=-1, kind=None, *, stable=None: np.sort(a, axis=axis),
-    "argsort": lambda a, /, axis=-1, kind=None, *, stable=None: np.argsort(a, axis=axis),
-}
+
+
+def _ordering(order: Callable[..., Any]) -> Callable[..., Any]:
+    """Return an order, which is stable, for all kinds of sorting that NumPy knows."""
+
+    def in_order(a: Array, axis: Any = -1, kind: Any = None, *, stable: Any = None) -> Any:
+        if kind is not None and kind[:1].lower() not in "qhms":
+            return NotImplemented
+        return order(a, axis=axis)
+
+    return in_order
+
+
+extensions |= {"sort": _ordering(np.sort), "argsort": _ordering(np.argsort)}
 
 
 @composition
@@ -273,7 +318,7 @@ def linspace(
     inexact = np.result_type(*(getattr(x, "dtype", x) for x in (start, stop)), 1.0)
     start, stop = (as_array(x, inexact) if hasattr(x, "dtype") else x for x in (start, stop))
     values = xp.linspace(start, stop, num, endpoint=endpoint, dtype=dtype)
-    if values.ndim > 1:
+    if axis != 0:
         values = xp.moveaxis(values, 0, axis)
     if not retstep:
         return values

@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
 from typing import Any, Literal
 
 import numpy as np
+from numpy.lib.array_utils import normalize_axis_tuple
 
 from dispatchkit.declare.namespace import tensor_namespace as xp
 from dispatchkit.declare.typing import Array
 from dispatchkit.declare.variables import is_array, items_of
 from dispatchkit.ops.shared import normal_axis
-from dispatchkit.tensor.numpy_arguments import as_array
+from dispatchkit.tensor.numpy_arguments import NUMBERS, as_array, operands
 from dispatchkit.tensor.numpy_numbers import unique
+from dispatchkit.tensor.numpy_parameters import linspace
 from dispatchkit.tensor.numpy_shapes import composition, compositions
 from dispatchkit.tree import leaves
 
@@ -24,39 +27,51 @@ def ediff1d(ary: Array, to_end: Array | None = None, to_begin: Array | None = No
     steps = xp.ravel(ary)
     if steps.dtype.kind == "b":
         return NotImplemented
-    ends = [None if end is None else xp.ravel(end) for end in (to_begin, to_end)]
-    for name, end in zip(("to_begin", "to_end"), ends, strict=True):
-        if end is not None and not np.can_cast(end.dtype, steps.dtype, "same_kind"):
-            raise TypeError(f"dtype of `{name}` must be compatible with input `ary` under the `same_kind` rule.")
-    steps = steps[1:] - steps[:-1]
-    return xp.concat([part for part in (ends[0], steps, ends[1]) if part is not None])
+    begin, end = _as_end("to_begin", to_begin, steps.dtype), _as_end("to_end", to_end, steps.dtype)
+    return xp.concat([part for part in (begin, steps[1:] - steps[:-1], end) if part is not None])
+
+
+def _as_end(name: str, end: Any, dtype: Any) -> Any:
+    """Return what comes before or after differences as a vector of their dtype, None where there is nothing."""
+    if end is None:
+        return None
+    if not np.can_cast(end.dtype, dtype, "same_kind"):
+        raise TypeError(
+            f"ediff1d: dtype of `{name}` must be compatible with input `ary` under the `same_kind` rule, found "
+            f"{end.dtype} for {dtype}"
+        )
+    return xp.astype(xp.ravel(end), dtype)
 
 
 @composition
 def trim_zeros(filt: Array, trim: str = "fb", axis: Any = None) -> Any:
-    if not set(trim.lower()) <= set("fb"):
-        return NotImplemented
-    axes = axis
-    if axis is None:
-        axes = tuple(range(filt.ndim))
-    elif not isinstance(axis, tuple):
-        axes = (axis,)
+    ends = trim.lower()
+    if ends not in ("f", "b", "fb", "bf"):
+        raise ValueError(
+            f"trim_zeros: unexpected character(s) in `trim`: {trim!r}; 'f' is for the front, 'b' for the back, or 'fb'"
+        )
+    axes = normalize_axis_tuple(range(filt.ndim) if axis is None else axis, filt.ndim, "axis")
+    if not axes:
+        return filt
     key = [slice(None)] * filt.ndim
     places = [np.asarray(numbers) for numbers in xp.nonzero(filt)]
-    for number in (normal_axis(part, filt.ndim, "axis") for part in axes):
-        start, stop = 0, 0
-        if places[number].size:
-            start, stop = int(places[number].min()), int(places[number].max()) + 1
-        key[number] = _slice_of_ends(trim.lower(), start, stop)
+    for number in axes:
+        key[number] = _slice_of_ends(ends, places[number])
     return filt[tuple(key)]
 
 
-def _slice_of_ends(trim: str, start: int, stop: int) -> slice:
-    """Return a slice that begins and ends where its ends are trimmed, ``"f"`` at the front and ``"b"`` at the back."""
-    if trim == "f":
-        return slice(start, None)
-    if trim == "b":
-        return slice(None, stop)
+def _slice_of_ends(ends: str, places: Any) -> slice:
+    """Return the slice that leaves out the ends that have no places, ``"f"`` the front one and ``"b"`` the back one.
+
+    Without any place it is empty, whichever ends are left out.
+    """
+    if not places.size:
+        return slice(0, 0)
+    start, stop = None, None
+    if "f" in ends:
+        start = int(places.min())
+    if "b" in ends:
+        stop = int(places.max()) + 1
     return slice(start, stop)
 
 
@@ -92,11 +107,12 @@ def unique_along(
     equal_nan: bool = True,
     sorted: bool = True,  # the name that NumPy has
 ) -> Any:
-    if axis is None:
+    if axis is not None:
+        axis = normal_axis(axis, ar.ndim, "axis")
+    if axis is None or ar.ndim == 1:
         return unique(ar, return_index, return_inverse, return_counts, equal_nan=equal_nan)
     if ar.dtype.kind == "c" or not ar.size:
         return NotImplemented
-    axis = normal_axis(axis, ar.ndim, "axis")
     rows = xp.reshape(xp.moveaxis(ar, axis, 0), (ar.shape[axis], -1))
     order = lexsort(xp.unstack(xp.flip(rows, axis=1), axis=1))
     ordered = xp.take(rows, order, axis=0)
@@ -118,7 +134,14 @@ compositions["unique"] = unique_along
 
 @composition
 def lexsort(keys: Sequence[Array], axis: int = -1) -> Any:
+    if not len(keys):
+        raise TypeError("lexsort: keys must hold at least one array, found none")
     first, *rest = keys
+    if any(tuple(key.shape) != tuple(first.shape) for key in rest):
+        raise ValueError(f"lexsort: keys must have the same shape, found {[tuple(key.shape) for key in keys]}")
+    axis = normal_axis(axis, max(first.ndim, 1), "axis")
+    if not first.ndim:
+        return np.intp(0)
     order = xp.argsort(first, axis=axis, stable=True)
     for key in rest:
         step = xp.argsort(xp.take_along_axis(key, order, axis=axis), axis=axis, stable=True)
@@ -130,23 +153,23 @@ def lexsort(keys: Sequence[Array], axis: int = -1) -> Any:
 
 
 @composition
-def choose(a: Array, choices: Sequence[Array], mode: Literal["raise", "wrap", "clip"] = "raise") -> Any:
+def choose(a: Array, choices: Sequence[Array | complex], mode: Literal["raise", "wrap", "clip"] = "raise") -> Any:
     count = len(choices)
     if a.dtype.kind not in "iub" or not count:
         return NotImplemented
-    places = xp.astype(a, np.int64)
+    arrays = operands("choose", tuple(choices), weak=False)
+    places, *arrays = xp.broadcast_arrays(xp.astype(a, np.int64), *arrays)
     if mode == "raise" and bool(xp.any((places < 0) | (places >= count))):
         raise ValueError("invalid entry in choice array")
     if mode == "wrap":
         places = places % count
     places = xp.clip(places, 0, count - 1)
-    places, *arrays = xp.broadcast_arrays(places, *choices)
     return xp.take_along_axis(xp.stack(arrays), xp.expand_dims(places, axis=0), axis=0)[0]
 
 
 @composition
 def piecewise(x: Array, condlist: Any, funclist: Any) -> Any:
-    if np.isscalar(condlist) or (x.ndim and np.ndim(condlist[0]) == 0):
+    if np.isscalar(condlist) or np.ndim(condlist) == 0 or (x.ndim and np.ndim(condlist[0]) == 0):
         condlist = [condlist]
     conditions = [xp.astype(as_array(condition), np.bool_) for condition in condlist]
     if len(funclist) == len(conditions) + 1:
@@ -154,10 +177,11 @@ def piecewise(x: Array, condlist: Any, funclist: Any) -> Any:
     if len(funclist) != len(conditions):
         return NotImplemented
     if not x.ndim:
-        lines = [xp.reshape(condition, (1,)) for condition in conditions]
+        lines = [xp.reshape(condition, (1, *condition.shape)) for condition in conditions]
         return xp.reshape(piecewise(xp.reshape(x, (1,)), lines, funclist), ())
     result: Any = None
     for condition, function in zip(conditions, funclist, strict=True):
+        condition = _of_all_axes(condition, x)
         piece = _piece(x, condition, function)
         if piece is not None:
             if result is None:
@@ -169,8 +193,22 @@ def piecewise(x: Array, condlist: Any, funclist: Any) -> Any:
     return xp.astype(result, x.dtype)
 
 
+def _of_all_axes(condition: Any, x: Any) -> Any:
+    """Return a condition of the first axes of an array as one of all its axes."""
+    shape = tuple(condition.shape)
+    if shape != tuple(x.shape[: len(shape)]):
+        raise IndexError(
+            f"piecewise: a condition must have the shape of the first axes of x, {tuple(x.shape)}, found {shape}"
+        )
+    if len(shape) == x.ndim:
+        return condition
+    return xp.broadcast_to(xp.reshape(condition, (*shape, *(1,) * (x.ndim - len(shape)))), tuple(x.shape))
+
+
 def _piece(x: Any, condition: Any, function: Any) -> Any:
     """Return an array with the values of a function, or a number, where a condition holds, and zeros elsewhere."""
+    if type(function) in NUMBERS:
+        np.zeros((), x.dtype)[...] = function  # NumPy says what does not fit
     places = xp.nonzero(condition)
     if not places[0].size:
         return None
@@ -190,21 +228,24 @@ def apply_along_axis(func1d: Callable[..., Any], axis: int, arr: Array) -> Any:
     if 0 in lengths:
         raise ValueError("Cannot apply_along_axis when any iteration dimensions are 0")
     results = [as_array(func1d(lines[index])) for index in np.ndindex(*lengths)]
-    inner = tuple(results[0].shape)
+    inner, dtype = tuple(results[0].shape), results[0].dtype  # of which the others become
+    results = [xp.astype(xp.broadcast_to(result, inner), dtype) for result in results]
     whole = xp.reshape(xp.stack(results), (*lengths, *inner))
     return xp.moveaxis(whole, range(len(lengths), whole.ndim), range(axis, axis + len(inner)))
 
 
 @composition
 def apply_over_axes(func: Callable[..., Any], a: Array, axes: Any) -> Any:
+    ndim = a.ndim
     for axis in np.ravel(axes).tolist():
+        if axis < 0:
+            axis += ndim
         result = as_array(func(a, axis))
-        if result.ndim not in (a.ndim, a.ndim - 1):
+        if result.ndim != a.ndim:
+            result = xp.expand_dims(result, axis=axis)
+        if result.ndim != a.ndim:
             raise ValueError("function is not returning an array of the correct shape")
-        if result.ndim == a.ndim:
-            a = result
-        else:
-            a = xp.expand_dims(result, axis=axis)
+        a = result
     return a
 
 
@@ -213,7 +254,7 @@ def apply_over_axes(func: Callable[..., Any], a: Array, axes: Any) -> Any:
 
 def _along(values: Any, axis: int, dtype: Any) -> Any:
     """Return a sequence of numbers or arrays along an axis, in a dtype unless that is None."""
-    if values.ndim > 1:
+    if axis != 0:
         values = xp.moveaxis(values, 0, axis)
     if dtype is None:
         return values
@@ -226,33 +267,40 @@ def geomspace(start: Array, stop: Array, num: Any = 50, endpoint: bool = True, d
         return NotImplemented
     if not bool(xp.all(start != start * 0) & xp.all(stop != stop * 0)):
         raise ValueError("Geometric sequence cannot include zero")
-    start, stop = xp.unstack(xp.stack(xp.broadcast_arrays(start / 1, stop / 1)))
+    precise = np.result_type(start.dtype, stop.dtype, np.dtype(dtype), 1.0)
+    start, stop = xp.unstack(xp.stack(xp.broadcast_arrays(as_array(start, precise), as_array(stop, precise))))
     steps = xp.linspace(0.0, 1.0, num, endpoint=endpoint)
     factors = xp.pow(stop / start, xp.reshape(steps, (-1, *(1,) * start.ndim)))
     values = start * factors
     if endpoint and num > 1:
-        values = xp.concat([values[:-1], xp.expand_dims(stop, axis=0)])
+        last = xp.where(xp.isnan(start), start, stop)
+        values = xp.concat([values[:-1], xp.expand_dims(last, axis=0)])
     return _along(values, axis, dtype)
 
 
 @composition
 def logspace(
-    start: Array,
-    stop: Array,
+    start: Array | complex,
+    stop: Array | complex,
     num: Any = 50,
     endpoint: bool = True,
-    base: Array | float = 10.0,
+    base: Array | complex = 10.0,
     dtype: Any = None,
     axis: int = 0,
 ) -> Any:
-    parts = [start / 1, stop / 1]
-    if not isinstance(base, (int, float, complex)):  # such numbers leave the dtype as it is
-        parts.append(as_array(base) / 1)
-    start, stop, *bases = xp.unstack(xp.stack(xp.broadcast_arrays(*parts)))
-    if bases:
-        (base,) = bases
-    values = xp.pow(base, xp.linspace(start, stop, num, endpoint=endpoint))
-    return _along(values, axis, dtype)
+    if np.ndim(base):  # then its axes stand beside those of the ends
+        ndim = max(map(np.ndim, (start, stop, base)))
+        start, stop, base = (_with_axes(as_array(part), ndim) for part in (start, stop, base))
+        base = xp.expand_dims(base, axis=axis)
+    values = xp.pow(base, linspace(start, stop, num, endpoint, axis=axis))
+    if dtype is None:
+        return values
+    return xp.astype(values, dtype)
+
+
+def _with_axes(x: Any, ndim: int) -> Any:
+    """Return an array with at least so many axes; new ones come first."""
+    return xp.reshape(x, (*(1,) * (ndim - x.ndim), *x.shape))
 
 
 @composition
@@ -264,6 +312,8 @@ def vander(x: Array, N: int | None = None, increasing: bool = False) -> Any:  # 
         count = x.shape[0]
     else:
         count = N
+    if count < 0:
+        raise ValueError(f"vander: N must not be negative, found {N}")
     columns = [x**0, x]
     while len(columns) < count:
         columns.append(columns[-1] * x)
@@ -292,7 +342,7 @@ def linalg_tensorsolve(a: Array, b: Array, axes: Any = None) -> Any:
         numbers = [normal_axis(axis, a.ndim, "axes") for axis in axes]
         a = xp.moveaxis(a, numbers, range(a.ndim - len(numbers), a.ndim))
     shape = tuple(a.shape[b.ndim :])
-    if b.size**2 != a.size:
+    if b.size**2 != a.size or math.prod(shape) != b.size:
         return NotImplemented
     solution = xp.linalg.solve(xp.reshape(a, (b.size, b.size)), xp.ravel(b))
     return xp.reshape(solution, shape)

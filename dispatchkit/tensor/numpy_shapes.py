@@ -144,7 +144,7 @@ def delete(arr: Array, obj: Any, axis: Any = None) -> Any:
     else:
         x, axis = arr, normal_axis(axis, arr.ndim, "axis")
     places = obj
-    if not isinstance(obj, slice):
+    if not isinstance(obj, (slice, list, tuple)):
         places = np.asarray(obj)
     return xp.take(x, np.delete(np.arange(x.shape[axis]), places), axis=axis)
 
@@ -152,13 +152,17 @@ def delete(arr: Array, obj: Any, axis: Any = None) -> Any:
 def _matrices(x: Any, axis1: int, axis2: int) -> Any:
     """Return an array with two of its axes last."""
     ndim = x.ndim
-    if (axis1 % ndim, axis2 % ndim) == (ndim - 2, ndim - 1):
+    if ndim < 2:
+        raise ValueError(f"diag requires an array of at least two dimensions, found {ndim}")
+    if (normal_axis(axis1, ndim, "axis1"), normal_axis(axis2, ndim, "axis2")) == (ndim - 2, ndim - 1):
         return x
     return xp.moveaxis(x, (axis1, axis2), (-2, -1))
 
 
 @composition
 def compress(condition: Array, a: Array, axis: Any = None) -> Any:
+    if condition.ndim != 1:
+        raise ValueError(f"condition must be a 1-d array, found shape {tuple(condition.shape)}")
     places = xp.nonzero(condition)[0]
     return xp.take(xp.ravel(a) if axis is None else a, places, axis=axis or 0)
 
@@ -179,13 +183,13 @@ def insert(arr: Array, obj: Any, values: Array | float, axis: Any = None) -> Any
 
 
 @composition
-def select(condlist: Sequence[Array], choicelist: Sequence[Array], default: Array | float = 0) -> Any:
+def select(condlist: Sequence[Array], choicelist: Sequence[Array | complex], default: Array | float = 0) -> Any:
     if len(condlist) != len(choicelist) or not len(condlist) or any(c.dtype.kind != "b" for c in condlist):
         return NotImplemented
     selected = default
     for condition, choice in zip(reversed(condlist), reversed(choicelist), strict=True):
         selected = xp.where(condition, choice, selected)
-    return selected
+    return xp.astype(selected, np.result_type(*(getattr(x, "dtype", x) for x in (*choicelist, default))))
 
 
 def sliding_window_view(x: Array, window_shape: Any, axis: Any = None) -> Any:

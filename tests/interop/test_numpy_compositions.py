@@ -363,6 +363,19 @@ def test_gradients_of_compositions_are_those_of_differences() -> None:
         "unique": np_.unique,
         "block": lambda x: np_.block([[x, 2 * x]]),
         "windows": lambda x: windows(x, (2, 2)) ** 2,
+        "ediff1d": lambda x: np_.ediff1d(x, to_begin=x[0] ** 2, to_end=3),
+        "trim_zeros": lambda x: np_.trim_zeros(x * np.array([0.0, 1.0, 0.0])) ** 2,
+        "linspace": lambda x: np_.linspace(x, 2, 4, axis=-1) ** 2,
+        "logspace": lambda x: np_.logspace(x, 2, 3, base=x[0] ** 2 + 1),
+        "geomspace": lambda x: np_.geomspace(x**2 + 1, 8, 4),
+        "select": lambda x: np_.select([A > 1, A < 0], [x * x, 2], 0.5),
+        "choose": lambda x: np_.choose([0, 1, 1], [x * x, 2]),
+        "apply_along_axis": lambda x: np_.apply_along_axis(lambda row: row[:2] ** 2, 0, x),
+        "weights": lambda x: np_.histogram(A[0], 2, weights=x[0] ** 2)[0],
+        "complex weights": lambda x: np_.abs(np_.histogram(A[0], 2, weights=x[0] + 2j)[0]),
+        "weights of points": lambda x: np_.histogramdd([A[0]], [[-2.0, 1.0, 4.0]], weights=x[0] ** 2, density=True)[0],
+        "max, initial": lambda x: np_.max(x * x, axis=0, initial=3),
+        "average": lambda x: np_.average(x, weights=x * x),
     }
     for call in smooth.values():
         assert dk.autograd.gradcheck(call, (dk.tensor(A + 0.01 * A**2, requires_grad=True),))

@@ -121,6 +121,49 @@ REFUSED: dict[str, Callable[[Any], Any]] = {
     "an extreme in integers": lambda x: np_.clip(x, 1, 2, out=np.zeros((2, 3), int)),
     "no booleans": lambda x: np_.select([x], [x]),
     "NaN among integers": lambda x: np_.ediff1d(x.astype(np.int64), to_end=np.nan),
+    "an integer among truth values": lambda x: np_.ediff1d(x > 1, to_end=1),
+    "a complex end": lambda x: np_.ediff1d(x, to_begin=1j),
+    "ends to trim": lambda x: np_.trim_zeros(x, "ff"),
+    "axes to trim": lambda x: np_.trim_zeros(x, axis=(0, 0)),
+    "rows at a fraction": lambda x: np_.unique(x, axis=0.0),
+    "keys of several shapes": lambda x: np_.lexsort((x[0], x[:, 0])),
+    "no keys": lambda x: np_.lexsort(x[:0]),
+    "a condition of another shape": lambda x: np_.piecewise(x, [x[0] > 1], [1]),
+    "a complex piece": lambda x: np_.piecewise(x, [x > 1], [1j]),
+    "axes that are not there": lambda x: np_.apply_over_axes(np.sum, x, [0, 5]),
+    "a sequence along no axis": lambda x: np_.linspace(x[0, 0], 1, 3, axis=1),
+    "powers along no axis": lambda x: np_.logspace(x[0, 0], 1, 3, axis=1),
+    "a negative number of powers": lambda x: np_.vander(x[0], -1),
+    "counts of a matrix": lambda x: np_.bincount(x.astype(np.int64)),
+    "counts of a number": lambda x: np_.bincount(x.astype(np.int64)[0, 0]),
+    "a text as least length": lambda x: np_.bincount(x.astype(np.int64)[0], minlength="foo"),
+    "a fraction of bins": lambda x: np_.histogram(x, 2.4),
+    "a matrix of bins": lambda x: np_.histogram(x, x),
+    "bins between neighbours": lambda x: np_.histogram(1 + x[0] * 2e-16, 10),
+    "an unknown estimator": lambda x: np_.histogram(x, "nope"),
+    "an estimator of nothing": lambda x: np_.histogram(x[:0], "nope"),
+    "weights of another shape": lambda x: np_.histogram_bin_edges(x, 3, weights=x[0]),
+    "bins of other columns": lambda x: np_.histogramdd(x, np.array([1, 2])),
+    "a fraction of bins of a column": lambda x: np_.histogramdd(x, [2, 2.5, 2]),
+    "an estimator of columns": lambda x: np_.histogramdd(x, "auto"),
+    "limits of other columns": lambda x: np_.histogramdd(x, 2, range=[(0, 1)]),
+    "columns of a cube": lambda x: np_.histogramdd(x[None]),
+    "columns of several lengths": lambda x: np_.histogramdd([x[0], x[:, 0]]),
+    "coordinates in a matrix": lambda x: np_.histogram2d(x, x),
+    "coordinates of several lengths": lambda x: np_.histogram2d(x[0], x[:, 0]),
+    "a condition in a matrix": lambda x: np_.compress(x > 1, x),
+    "the diagonal of a vector": lambda x: np_.diagonal(x[0]),
+    "the trace along no axis": lambda x: np_.trace(x, axis2=5),
+    "the area under a number": lambda x: np_.trapezoid(x, axis=5),
+    "gradient along an axis twice": lambda x: np_.gradient(x, axis=(0, 0)),
+    "gradient of other steps": lambda x: np_.gradient(x[0], [1.0, 2.0]),
+    "a fraction of decimals": lambda x: np_.round(x, 1.5),
+    "a partition out of bounds": lambda x: np_.partition(x, 7),
+    "a partition at a fraction": lambda x: np_.argpartition(x, 0.5),
+    "an unknown order": lambda x: np_.sort(x, kind="bad"),
+    "a share beyond 1": lambda x: np_.nanquantile(x, 1.5),
+    "a mask of more elements": lambda x: np_.sum(x[:, :1], where=[True, False, True]),
+    "a mask of more elements but NaN": lambda x: np_.nansum(x[:, :1], where=[True, False, True]),
     "no square": lambda x: np_.linalg.matrix_power(x, 2),
     "no matrix": lambda x: np_.linalg.inv(x[0]),
     "no elements": lambda x: np_.linalg.cond(x[:0]),
@@ -175,6 +218,42 @@ def test_whole_bounds_beyond_a_dtype_are_none() -> None:
     assert x.tolist() == [0, 100, 255]
     with pytest.raises(OverflowError):
         dk.clip(x, 300)
+
+
+# The operation or the argument, and what is found, of calls of a matrix of shape (2, 3).
+TEXTS: dict[str, Callable[[Any], Any]] = {
+    r"ediff1d: dtype of `to_end` must be compatible with input `ary` .*, found complex128 for float64": (
+        lambda x: np_.ediff1d(x, to_end=1j)
+    ),
+    r"trim_zeros: unexpected character\(s\) in `trim`: 'x'; 'f' is for the front": lambda x: np_.trim_zeros(x, "x"),
+    r"axis: integer argument expected, found 0\.5": lambda x: np_.unique(x, axis=0.5),
+    r"lexsort: keys must have the same shape, found \[\(3,\), \(2,\)\]": lambda x: np_.lexsort((x[0], x[:, 0])),
+    r"piecewise: a condition must have the shape of the first axes of x, \(2, 3\), found \(3,\)": (
+        lambda x: np_.piecewise(x, [x[0] > 1], [1])
+    ),
+    r"vander: N must not be negative, found -1": lambda x: np_.vander(x[0], -1),
+    r"bincount: x must be a vector, found shape \(2, 3\)": lambda x: np_.bincount(dk.astype(x, dk.int64)),
+    r"`bins` must be an integer, a string, or an array, found 2\.4": lambda x: np_.histogram(x, 2.4),
+    r"`bins` must be 1d, when an array, found shape \(2, 3\)": lambda x: np_.histogram(x, x),
+    r"weights should have the same shape as a\., which is \(2, 3\), found \(3,\)": (
+        lambda x: np_.histogram(x, 3, weights=x[0])
+    ),
+    r"`bins\[1\]` must be positive, when an integer, found 0": lambda x: np_.histogramdd(x, [1, 0, 1]),
+    r"found coordinates of the shapes \[\(2,\), \(3,\)\]": lambda x: np_.histogramdd([x[0], x[:, 0]]),
+    r"x and y must have the same length, found 3 and 2": lambda x: np_.histogram2d(x[0], x[:, 0]),
+    r"condition must be a 1-d array, found shape \(2, 3\)": lambda x: np_.compress(x > 1, x),
+    r"diag requires an array of at least two dimensions, found 1": lambda x: np_.diagonal(x[0]),
+    r"kth\(=7\) out of bounds \(3\)": lambda x: np_.partition(x, 7),
+    r"where must broadcast to the shape of the array, \(2, 1\), found shape \(3,\)": (
+        lambda x: np_.sum(x[:, :1], where=[True, False, True])
+    ),
+}
+
+
+@pytest.mark.parametrize("text", TEXTS)
+def test_a_refusal_says_what_is_wrong(text: str) -> None:
+    with pytest.raises((TypeError, ValueError, IndexError), match=text):
+        TEXTS[text](dk.asarray(X.copy()))
 
 
 def test_largest_norms_of_nothing_are_0() -> None:

@@ -43,6 +43,11 @@ def test_averages_are_those_of_numpy(form: str, keepdims: bool, dtype: str) -> N
     np.testing.assert_array_equal(alone.numpy(), found[0].numpy())
 
 
+def test_an_average_of_small_integers_does_not_wrap_around() -> None:
+    x, weights = np.array([100, -100, 90], np.int8), np.array([100, 3, 120], np.uint8)
+    assert dk.average(x, weights=weights).item() == np.average(x, weights=weights)
+
+
 def test_an_average_knows_bad_weights() -> None:
     with pytest.raises(ValueError, match=r"average: weights must have shape \(2, 3, 4\) or, for axis 1, \(3,\), found"):
         dk.average(A, axis=1, weights=np.ones(4))

@@ -9,13 +9,14 @@ from typing import Any
 
 import numpy as np
 
-from dispatchkit.backends.arrays import namespace_of, numpy_dtype
+from dispatchkit.backends.arrays import is_raw, namespace_of, numpy_dtype
 from dispatchkit.backends.tracing import is_traced
 from dispatchkit.declare.decorators import body_on_numpy, creation
 from dispatchkit.declare.samples import draw, sample
 from dispatchkit.declare.typing import Array, DType, Namespace, Shape
-from dispatchkit.declare.wrapping import values_of_batch
+from dispatchkit.declare.wrapping import holds, values_of_batch
 from dispatchkit.errors import TransformError
+from dispatchkit.graph.storage import Storage
 from dispatchkit.ops.creation.dtypes import default_dtype_of, dtype_of_scalar
 from dispatchkit.ops.shared import floating, integer
 
@@ -358,7 +359,8 @@ def linspace(
 
     Notes
     -----
-    The values are ``start + (stop - start) * share`` with shares from 0 to 1; gradients flow to both ends.
+    The values are ``start + step * n``, and `stop` itself where it is among them: rounded as NumPy rounds them.
+    Gradients flow to both ends.
 
     Examples
     --------
@@ -378,12 +380,20 @@ def linspace(
         real = np.finfo(numpy_dtype(dtype)).dtype
     else:
         real = np.dtype(np.float64)
-    shares = xp.linspace(0.0, 1.0, num, dtype=real, device=device, endpoint=endpoint)
     ndim = max(len(getattr(end, "shape", ())) for end in (start, stop))
-    shares = xp.reshape(shares, (num, *(1,) * ndim))
-    values = start + (stop - start) * shares
+    numbers = xp.reshape(xp.arange(num, dtype=real, device=device), (num, *(1,) * ndim))
+    parts = num - 1 if endpoint else num
+    difference = stop - start
+    step = difference
+    if parts > 1:
+        step = difference / parts
+    plain = is_raw(step) or isinstance(step, Storage)  # a comparison of a structured type would be dense
+    if plain and not holds((step != 0) | (difference == 0), traced=True):
+        values = start + difference * (numbers / parts)  # of a step that is too small for a number
+    else:
+        values = start + step * numbers
     if endpoint and num > 1:  # rounded as the others are, the last would not be the end
-        values = xp.where(shares == 1, stop, values)
+        values = xp.where(numbers == parts, stop, values)
     if kind in "iu":
         values = xp.floor(values)
     return xp.astype(values, dtype, copy=False)

@@ -246,6 +246,8 @@ def average(
             return y, xp.full_like(y, count(x.shape, axis))
         return y
     weights = fit_weights(xp, weights, x.shape, axis)
+    if not is_inexact(x.dtype) and not is_inexact(weights.dtype):
+        weights = weights * 1.0  # small integers would wrap around in the products
     total = xp.sum(weights, axis=axis, keepdims=keepdims)
     if not holds(total != 0, traced=True):
         raise ZeroDivisionError(f"{average.__name__}: weights sum to 0")

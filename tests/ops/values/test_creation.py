@@ -105,6 +105,17 @@ def test_the_last_value_between_tensors_is_the_end() -> None:
         assert (values[0].item(), values[-1].item()) == (0.1, 0.7)
 
 
+@pytest.mark.parametrize("endpoint", [True, False])
+def test_values_between_arrays_are_rounded_as_those_between_numbers(endpoint: bool) -> None:
+    for stop in (5.0, 7.0, 0.7, -3.1, 100.0, 0.1, 5e-324, 1e308):
+        for num in (1, 2, 6, 7, 11, 24):
+            numbers = np.linspace(0.1 if abs(stop) > 1e-300 else 0.0, stop, num, endpoint=endpoint)
+            start = dk.asarray(numbers[0])
+            assert dk.linspace(start, stop, num, endpoint=endpoint).tolist() == numbers.tolist()
+            columns = dk.linspace(dk.stack([start, start]), dk.asarray([stop, stop]), num, endpoint=endpoint)
+            assert columns.tolist() == np.stack([numbers, numbers], axis=1).tolist()
+
+
 def test_values_between_arrays_have_their_dtype_and_do_not_wrap_around() -> None:
     high, low = (dk.tensor(x, dtype=dk.uint8) for x in (4, 1))
     assert dk.linspace(high, low, 4).tolist() == [4.0, 3.0, 2.0, 1.0]
