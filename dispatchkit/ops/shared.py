@@ -50,7 +50,7 @@ def normal_axis(axis: int, ndim: int, name: str = "") -> int:
     try:
         axis = operator.index(axis)
     except TypeError:
-        raise TypeError(f"{name or 'axis'}: integer argument expected, found {axis!r}") from None
+        raise TypeError(f"axis: integer argument expected, found {axis!r}") from None
     if -ndim <= axis < ndim:
         return axis % ndim
     normal: int = normalize_axis_tuple(axis, ndim, name or None)[0]

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from dispatchkit.backends.arrays import is_raw, namespace_of, numpy_dtype
+from dispatchkit.backends.arrays import namespace_of, numpy_dtype
 from dispatchkit.backends.tracing import is_traced
 from dispatchkit.declare.decorators import body_on_numpy, creation
 from dispatchkit.declare.samples import draw, sample
@@ -19,6 +19,7 @@ from dispatchkit.errors import TransformError
 from dispatchkit.graph.storage import Storage
 from dispatchkit.ops.creation.dtypes import default_dtype_of, dtype_of_scalar
 from dispatchkit.ops.shared import floating, integer
+from dispatchkit.protocol.instance import tensor_protocol
 
 # What has no array.
 NUMBERS = (int, float, complex)
@@ -387,7 +388,8 @@ def linspace(
     step = difference
     if parts > 1:
         step = difference / parts
-    plain = is_raw(step) or isinstance(step, Storage)  # a comparison of a structured type would be dense
+    # A comparison of a structured type would be dense.
+    plain = isinstance(step, Storage) or not tensor_protocol.types.participates(type(step))
     if plain and not holds((step != 0) | (difference == 0), traced=True):
         values = start + difference * (numbers / parts)  # of a step that is too small for a number
     else:
