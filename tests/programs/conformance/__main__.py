@@ -86,7 +86,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     expected = tomllib.loads(EXPECTED.read_text()).get(library, {})
     for who, found in ((library, theirs), (f"dispatchkit over {library}", ours)):
         print(f"{who}: {sum(text is not None for text in found.values())} of {len(found)} tests fail")
-    for test, text in alone.items():
+    for test, text in sorted(alone.items()):  # processes end in no order
         print(f"{'expected' if test in expected else 'FAILED'} {test}\n  {expected.get(test) or text.splitlines()[0]}")
     unexpected = alone.keys() - expected.keys()
     print(f"{len(alone)} fail over tensors alone, of which {len(unexpected)} are not expected")
