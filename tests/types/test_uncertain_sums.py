@@ -125,6 +125,7 @@ def test_parts_of_an_array_are_as_its_elements() -> None:
 
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="processes are not forked here")
+@pytest.mark.filterwarnings("ignore:.*multi-threaded, use of fork:DeprecationWarning")  # of threads of other tests
 def test_a_forked_process_numbers_sources_anew() -> None:
     reading, writing = os.pipe()
     child = os.fork()
