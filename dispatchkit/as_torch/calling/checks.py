@@ -270,10 +270,11 @@ def alike_in_bins(given: Given) -> None:
                 f"torch.histogramdd: input tensor and {name} should have the same dtype, but got {dtype_name(x)} and "
                 f"{dtype_name(value)}"
             )
-        if name == "weight" and is_array(value) and tuple(value.shape) != tuple(x.shape):
+        if name == "weight" and is_array(value) and value.numel() != x.numel():
             raise RuntimeError(
-                f"torch.histogramdd: if weight tensor is provided it should have the same shape as the input tensor, "
-                f"but got {[*value.shape]} and {[*x.shape]}"
+                "torch.histogramdd: if weight tensor is provided it should have the same shape as the input tensor "
+                f"excluding its innermost dimension, but got input with shape {[x.numel(), 1]} and weight with shape "
+                f"{[value.numel()]}"
             )
         if name == "bins" and is_array(value) and value.ndim != 1:
             raise RuntimeError(f"torch.histogramdd: bins tensor should have one dimension, but got {value.ndim}")
