@@ -25,6 +25,7 @@ from dispatchkit.protocol.kinds import kinds
 from tests.declared import OPERATIONS, by_operation, flat
 from tests.ops.values.inputs import DTYPES, LAYOUTS, drawn
 from tests.ops.values.test_values import FURTHER, REDUCED
+from tests.programs.benchmarks.fast_paths import many
 
 pytestmark = pytest.mark.filterwarnings("ignore::numpy.exceptions.ComplexWarning")  # of drawn numbers made real
 
@@ -384,3 +385,10 @@ def test_clipping_many_elements_gives_what_clipping_few_gives() -> None:
     for bounds in ((-0.5, 1), (1.0, -1.0), (NAN, 1.0)):
         found = dk.clip(x, *bounds).numpy()
         npt.assert_array_equal(found, np.concatenate([dk.clip(part, *bounds).numpy() for part in np.split(x, 50)]))
+
+
+def test_the_benchmark_has_a_call_on_many_elements_for_each_fast_path() -> None:
+    for name, entry in OPERATIONS.items():
+        if "numpy" in entry.implementation.kernels:
+            args, kwargs = many(name.removeprefix("dispatchkit."), entry).make(np.random.default_rng(0))
+            entry.implementation.on_numpy(*args, **kwargs)

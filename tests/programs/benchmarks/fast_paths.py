@@ -19,7 +19,7 @@ from dispatchkit.declare.samples import Draw, Sample, draw, sample
 
 from .harness import Effort, Side, measure
 
-__all__ = ["TOPIC", "fast_path_lines"]
+__all__ = ["TOPIC", "fast_path_lines", "many"]
 
 TOPIC = "fast paths"
 # The length of an axis, by how many axes the array with most of them has.
@@ -28,6 +28,8 @@ VECTOR, SHAPE = LENGTHS[1], (300, 300)
 # Steps, sequences, and the length of a state.
 STEPS, SEQUENCES, STATE = 35, 20, 64
 LABELS = draw(VECTOR, low=0, high=1000, content="integer")
+CLASSES = draw(SHAPE[0], low=0, high=SHAPE[1], content="integer")
+IMAGES, SOLIDS = draw(2, 5, 96, 96), draw(1, 3, 32, 32, 32)
 # Calls whose sizes are no axes of arrays, or are bound to each other.
 LARGE = {
     **dict.fromkeys(("zeros", "ones", "empty"), sample(SHAPE)),
@@ -49,6 +51,11 @@ LARGE = {
         for name, gates, states in (("lstm", 4, 2), ("gru", 3, 1))
     },
     "linalg.outer": sample(draw(SHAPE[0]), draw(SHAPE[1])),
+    **dict.fromkeys(("nn.functional.cross_entropy", "nn.functional.nll_loss"), sample(draw(*SHAPE), CLASSES)),
+    **dict.fromkeys(("nn.functional.layer_norm", "nn.functional.rms_norm"), sample(draw(*SHAPE), SHAPE[1])),
+    "nn.functional.group_norm": sample(draw(20, 20, 225), 4),
+    **dict.fromkeys(("nn.functional.max_pool2d", "nn.functional.adaptive_avg_pool2d"), sample(IMAGES, 2)),
+    **dict.fromkeys(("nn.functional.max_pool3d", "nn.functional.adaptive_avg_pool3d"), sample(SOLIDS, 2)),
 }
 
 
@@ -60,6 +67,11 @@ def grown(call: Sample) -> Sample:
         return replace(arg, shape=tuple(length if n > 1 else n for n in arg.shape))
 
     return replace(call, args=tuple(longer(arg) if isinstance(arg, Draw) else arg for arg in call.args))
+
+
+def many(name: str, entry: DeclaredOperation) -> Sample:
+    """Return the call of an operation on many elements."""
+    return LARGE.get(name) or grown(entry.samples[0])
 
 
 def gain(entry: DeclaredOperation, call: Sample, effort: Effort) -> tuple[float, float]:
@@ -78,9 +90,8 @@ def fast_path_lines(effort: Effort) -> Iterator[str]:
     for full_name, entry in dk.tensor_protocol.operations.items():
         if isinstance(entry, DeclaredOperation) and "numpy" in entry.implementation.kernels:
             name = full_name.removeprefix("dispatchkit.")
-            few = entry.samples[0]
             figures = [f"{name:24}"]
-            for call in (few, LARGE.get(name) or grown(few)):
+            for call in (entry.samples[0], many(name, entry)):
                 fast, slow = gain(entry, call, effort)
                 figures.append(f"{fast * 1e6:9.2f} µs {slow * 1e6:9.2f} µs {slow / fast:6.2f}")
             yield "  ".join(figures)
