@@ -18,29 +18,31 @@ __all__ = ["lines"]
 OPERATORS = "linear_operator/operators/{}_linear_operator.py"
 # What it is, our files in dispatchkit/types, the other library's files; a folder stands for all that is in it.
 ROWS = (
-    ("scalar matrix", "structured/scalar.py", OPERATORS.format("identity")),
-    ("diagonal", "structured/diagonal.py", OPERATORS.format("diag")),
+    ("scalar and diagonal", "structured/diagonal.py", f"{OPERATORS.format('identity')} {OPERATORS.format('diag')}"),
     ("triangular", "structured/triangular.py", OPERATORS.format("triangular")),
     ("permutation", "structured/permutation.py", OPERATORS.format("permutation")),
     ("block diagonal", "structured/block_diagonal.py", OPERATORS.format("block_diag")),
-    ("low rank", "structured/low_rank.py", OPERATORS.format("low_rank_root")),
-    ("low rank + another", "structured/low_rank_update.py", OPERATORS.format("low_rank_root_added_diag")),
+    (
+        "low rank, alone and added to another",
+        "structured/low_rank.py",
+        f"{OPERATORS.format('low_rank_root')} {OPERATORS.format('low_rank_root_added_diag')}",
+    ),
     ("Kronecker", "structured/kronecker.py", OPERATORS.format("kronecker_product")),
     ("Kronecker + scalar", "structured/shifted_kronecker.py", OPERATORS.format("kronecker_product_added_diag")),
     (
         "Toeplitz",
-        "structured/toeplitz.py structured/toeplitz_systems.py",
+        "structured/toeplitz.py",
         OPERATORS.format("toeplitz") + " linear_operator/utils/toeplitz.py",
     ),
     ("circulant", "structured/circulant.py", ""),
-    ("banded", "structured/banded.py structured/banded_eigen.py", ""),
+    ("banded", "structured/banded.py", ""),
     ("all structured matrices", "structured", "linear_operator"),
     ("all structured matrices", "structured", "cola"),
     ("units", "units", "pint"),
     ("masks", "masked", "numpy/ma/core.py numpy/ma/extras.py"),
-    ("names", "named.py", "xarray/core/dataarray.py xarray/core/variable.py xarray/namedarray"),
-    ("sparse", "sparse", "scipy/sparse"),
-    ("uncertain", "uncertain.py uncertain_sources.py", "uncertainties"),
+    ("names", "named", "xarray/core/dataarray.py xarray/core/variable.py xarray/namedarray"),
+    ("sparse", "sparse sparse_pattern.py", "scipy/sparse"),
+    ("uncertain", "uncertain.py uncertain_sources.py uncertain_sums.py uncertainties_numbers.py", "uncertainties"),
     ("lazy", "lazy.py", ""),
     ("eight bits", "quantized.py", ""),
     ("LoRA", "lora.py", ""),
@@ -65,7 +67,15 @@ def code_lines(path: Path) -> int:
 
 
 def counted(paths: list[Path]) -> int:
-    """Return the lines of files, and of the files in folders."""
+    """Return the lines of files, and of the files in folders.
+
+    Raises
+    ------
+    FileNotFoundError : if one is not there
+    """
+    for path in paths:
+        if not path.exists():
+            raise FileNotFoundError(f"lines of code: there is no {path}")
     files = [file for path in paths for file in ([path] if path.is_file() else path.rglob("*.py"))]
     return sum(code_lines(file) for file in files if not set(file.parts) & set(OTHERS))
 
