@@ -12,7 +12,7 @@ from dispatchkit.as_torch.attributes.asking import ask
 from dispatchkit.as_torch.calling.promotion import CATEGORIES, of_number
 from dispatchkit.as_torch.calling.raised import as_raised_by_pytorch
 from dispatchkit.as_torch.shared import in_dtype_of
-from dispatchkit.as_torch.table import OF_SEVERAL_NUMBERS
+from dispatchkit.as_torch.table import OF_SEVERAL_NUMBERS, is_array
 from dispatchkit.backends.arrays import dtype_name, numpy_dtype
 from dispatchkit.backends.numpy_sums import HALF
 from dispatchkit.declare.inplace import change_by
@@ -344,6 +344,8 @@ def where_asked(name: str, place: int, call: Call, first: Call) -> Call:
         by_name = {key: value for key, value in kwargs.items() if key != "inplace"}
         # The first one may be given by its name.
         x = args[0] if args else by_name.pop("input")
+        if not is_array(x):
+            raise TypeError(f"{name}_(): argument 'input' (position 1) must be Tensor, not {type(x).__name__}")
 
         def result(x: Any, *others: Any, **by_name: Any) -> Any:
             return in_dtype(f"{name}_", x, call((x, *others), by_name))

@@ -255,6 +255,8 @@ def test_functions_of_networks_write_into_their_argument_where_they_are_told_to(
     torch.manual_seed(0)
     assert function(x, inplace=True) is x
     assert (x.tolist(), plain.tolist()) == (expected, [1.0, -2.0])
+    with pytest.raises(TypeError, match=rf"{name}_\(\): argument 'input' \(position 1\) must be Tensor, not list"):
+        function([1.0, -2.0], inplace=True)
 
 
 def test_inplace_may_be_given_by_position() -> None:
