@@ -69,7 +69,7 @@ def pow(input, exponent):
 
 
 def _by_number(operation, input, other):
-    """Return a product or quotient, in single precision where a plain number stands beside half precision."""
+    """Return a product or quotient; of half precision and a plain number, it is computed in single precision."""
     x = input if is_array(input) else other
     if not (is_array(x) and same_dtype(x.dtype, HALF)):
         return operation(input, other)
