@@ -12,6 +12,8 @@ from typing import Any
 
 import numpy as np
 
+from dispatchkit.backends.numpy_sums import DOUBLE, SINGLE
+
 __all__ = ["larger_of_zero", "logaddexp", "slices", "where"]
 
 # Elements from which on NumPy's loop takes longer: of choices, of logarithms, and of comparisons with a number.
@@ -23,7 +25,7 @@ BOOL = np.dtype(bool)
 INTEGERS: dict[str, Any] = {"f": np.int32, "i": np.int32, "d": np.int64, "l": np.dtype("l").type, "q": np.int64}
 # What keeps its value in an array of floating-point numbers.
 NUMBERS = (int, float)
-DTYPES = (np.dtype("float32"), np.dtype("float64"))
+DTYPES = (SINGLE, DOUBLE)
 ndarray = np.ndarray
 
 

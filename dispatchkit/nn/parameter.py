@@ -19,7 +19,16 @@ from dispatchkit.errors import RegistrationError, TransformError
 from dispatchkit.func.containers import with_constants, with_floats, with_variables
 from dispatchkit.graph.storage import Storage, vertex_of
 from dispatchkit.marks import override
-from dispatchkit.nn.registered import BUFFERS, MODULES, PARAMETERS, TABLES, Registered, forget_member, is_method
+from dispatchkit.nn.registered import (
+    BUFFERS,
+    MODULES,
+    PARAMETERS,
+    TABLES,
+    Registered,
+    forget_member,
+    is_method,
+    submodules,
+)
 from dispatchkit.protocol.instance import tensor_protocol
 from dispatchkit.signatures import read_signature
 from dispatchkit.tensor import Tensor
@@ -484,9 +493,7 @@ class Members(Generic[M]):
         if remove_duplicate:
             memo.add(self)
         yield prefix, self  # type: ignore[misc]  # only modules are instances
-        attributes = self.__dict__
-        for name, key in attributes[MODULES].items():
-            module = attributes[key or name]
+        for name, module in submodules(self):
             if module is not None:
                 path = name
                 if prefix:
@@ -500,8 +507,7 @@ class Members(Generic[M]):
     def named_children(self) -> Iterator[tuple[str, M]]:
         """Yield the child modules with their names."""
         seen = set()
-        attributes = self.__dict__
-        for name, module in [(name, attributes[key or name]) for name, key in attributes[MODULES].items()]:
+        for name, module in submodules(self):
             if module is not None and module not in seen:
                 seen.add(module)
                 yield name, module

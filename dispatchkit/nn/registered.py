@@ -28,6 +28,12 @@ def forget_member(module: Any, name: str) -> None:
         attributes.get(table, {}).pop(name, None)
 
 
+def submodules(module: Any) -> list[tuple[str, Any]]:
+    """Return the modules of a module with their names as they are now, in less time than `Registered` gives them."""
+    attributes = module.__dict__
+    return [(name, attributes[key or name]) for name, key in attributes[MODULES].items()]
+
+
 class Registered(MutableMapping[str, Any]):
     """The members of a module of one kind by name; what is written here is registered, what is deleted is gone.
 

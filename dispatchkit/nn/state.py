@@ -20,7 +20,7 @@ from dispatchkit.graph.recording import no_grad
 from dispatchkit.graph.storage import RemovableHandle, Storage
 from dispatchkit.marks import override
 from dispatchkit.nn.parameter import M, Members, Parameter, is_declared, named_tensors
-from dispatchkit.nn.registered import MODULES
+from dispatchkit.nn.registered import submodules
 from dispatchkit.protocol.frames import caller_frame, warn_at
 from dispatchkit.protocol.instance import tensor_protocol
 from dispatchkit.wording import class_name
@@ -103,8 +103,7 @@ class StateMethods(Members[M]):
         for hook in self._hooks_of("before saving"):
             hook(self, prefix, keep_vars)
         self._save_to_state_dict(destination, prefix, keep_vars)
-        attributes = self.__dict__
-        for name, module in [(name, attributes[key or name]) for name, key in attributes[MODULES].items()]:
+        for name, module in submodules(self):
             if module is not None:
                 module.state_dict(destination=destination, prefix=f"{prefix}{name}.", keep_vars=keep_vars)
         for hook in self._hooks_of("after saving"):

@@ -8,13 +8,14 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from dispatchkit.backends.numpy_sums import DOUBLE, SINGLE
+
 # Elements of an array from which on the formula takes longer, of a block, the most of a row, the fewest of rows that
 # share a mean.
 FEWEST, BLOCK, LONGEST, SHORTEST = 1 << 14, 1 << 16, 1 << 16, 16
 # Elements of a row from which on NumPy's loop over rows takes less than a product of matrices in its place.
 LONG = 256
-# Of the machine's byte order.
-DTYPES = (np.dtype("float32"), np.dtype("float64"))
+DTYPES = (SINGLE, DOUBLE)  # of the machine's byte order
 # Times the variance that the square of a mean may be before it is subtracted first.
 FAR = 4
 

@@ -14,11 +14,12 @@ from typing import Any
 
 import numpy as np
 
+from dispatchkit.backends.numpy_sums import SINGLE
+from dispatchkit.nn.functional.rows import DTYPES
+
 __all__ = ["gelu", "silu"]
 
 BLOCK = 1 << 15
-SINGLE = np.dtype("float32")
-DTYPES = (SINGLE, np.dtype("float64"))
 # From the highest power down, for a slope of 0.305 and of 0.33. Of the powers of slope * t, which are powers of
 # 1 / (1 / slope + a).
 SLOPE, SLOPE_OF_DERIVATIVE = 0.305, 0.33
