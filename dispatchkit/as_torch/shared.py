@@ -273,7 +273,9 @@ def in_memory(x: Any) -> bool:
 
 
 def of_parts(real: Any, imag: Any) -> Any:
-    """Return complex numbers by their real and imaginary parts."""
+    """Return complex numbers by their real and imaginary parts, tensors or the arrays that derivatives get."""
+    if isinstance(real, (np.ndarray, np.generic)):
+        return arrays.of_parts(real, imag)
     return complex_of_parts(real, imag)
 
 

@@ -465,6 +465,7 @@ def test_parts_of_infinite_numbers_stay_apart() -> None:
     assert z.imag.tolist() == [INF]
     x = T([1 + 2j]).requires_grad_()
     x.imag.backward(T([INF]))
+    assert type(x.grad.array) is np.ndarray
     assert (x.grad.real.tolist(), x.grad.imag.tolist()) == ([0.0], [INF])
 
 

@@ -435,17 +435,22 @@ def batch_norm(
     return x * xp.reshape(factor, per_channel) + xp.reshape(offset, per_channel)
 
 
+def _fit_channels(x: Any, *statistics: Any) -> bool:
+    """Return whether statistics, which are not read in training, are real numbers of a batch's channels."""
+    return all(s is None or (s.shape == x.shape[1:2] and s.dtype.kind != "c") for s in statistics)
+
+
 def batch_norm_numpy_flow(
     x, /, running_mean=None, running_var=None, weight=None, bias=None, *, training=False, eps=1e-5
 ):
-    if not training:
+    if not (training and _fit_channels(x, running_mean, running_var)):
         return NotImplemented
     return batch_norm_flow(x, weight, bias, eps)
 
 
 @batch_norm.def_kernel("numpy", flow=batch_norm_numpy_flow, reads=("x", "weight"))
 def batch_norm_numpy(x, /, running_mean=None, running_var=None, weight=None, bias=None, *, training=False, eps=1e-5):
-    if not training:
+    if not (training and _fit_channels(x, running_mean, running_var)):
         return NotImplemented
     return result_of(batch_norm_flow(x, weight, bias, eps))
 

@@ -158,6 +158,11 @@ REFUSED: dict[str, tuple[Any, type[Exception], str]] = {
         ValueError,
         "batch_norm: argument 'running_mean' has shape (3,), expected (4,) for x of shape (2, 4, 3)",
     ),
+    "statistics that are not read": (
+        lambda: F.batch_norm(X, P, dk.ones((4, 4)), training=True),
+        ValueError,
+        "batch_norm: argument 'running_var' has shape (4, 4), expected (4,) for x of shape (2, 4, 3)",
+    ),
     "no statistics": (
         lambda: F.batch_norm(X, P),
         ValueError,
