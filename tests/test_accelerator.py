@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import gc
 import inspect
 import os
@@ -130,6 +131,31 @@ def test_the_configuration_names_what_runs(capsys: pytest.CaptureFixture[str]) -
 def test_another_mode_of_the_configuration_is_refused() -> None:
     with pytest.raises(ValueError, match="show_config: mode must be 'stdout' or 'dicts', found 'json'"):
         dk.show_config("json")
+
+
+FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda)
+
+
+def parts_of(function: ast.AST) -> Iterator[ast.AST]:
+    """Yield what stands in a function; of functions inside of it, what makes them alone."""
+    for part in ast.iter_child_nodes(function):
+        yield part
+        if not isinstance(part, FUNCTIONS):
+            yield from parts_of(part)
+
+
+@installed
+def test_modules_are_compiled_that_do_the_same_then() -> None:
+    for name in import_module(accelerator.NAME).MODULES:
+        tree = ast.parse(Path(ROOT, *name.split(".")).with_suffix(".py").read_text(encoding="utf-8"))
+        names = {node.id for node in ast.walk(tree) if isinstance(node, ast.Name)}
+        # An error is raised again with the frames that it was caught with.
+        assert names.isdisjoint({"hide_frames", "hides_frames"}), name
+        for function in ast.walk(tree):
+            kinds = {type(part) for part in parts_of(function)}
+            if isinstance(function, FUNCTIONS) and kinds & {ast.Yield, ast.YieldFrom}:
+                # A generator holds its names, and a function among them holds the generator.
+                assert kinds.isdisjoint(FUNCTIONS), f"{name}, line {function.lineno}"
 
 
 @installed
