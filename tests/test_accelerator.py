@@ -464,6 +464,43 @@ def test_results_have_the_bits_of_numpys(operation: Any, dtype: Any) -> None:
                 assert outcome(lambda tensors=tensors: operation.function(*tensors)) == wanted  # type: ignore[misc]
 
 
+@pytest.mark.parametrize("function", [np.add, np.maximum, np.minimum, np.multiply])
+@pytest.mark.parametrize("dtype", [np.float64, np.float32, np.int64])
+def test_reductions_have_the_bits_of_numpys(function: np.ufunc, dtype: Any) -> None:
+    reduce, shapes = (
+        accelerator.reduction_of(function),
+        [(), (0, 2), (1,), (7,), (300,), (4, 3), (3, 1), (2, 3, 4), (70, 7)],
+    )
+    for shape in shapes:
+        size = int(np.prod(shape))
+        numbers = np.arange(size) if dtype is np.int64 else values(size, dtype)
+        for array in (numbers.reshape(shape), numbers.reshape(shape).T, -np.zeros(shape, dtype), numbers[:0]):
+            for axis in (None, *range(-array.ndim, array.ndim), 5, True):
+                for keeps in (False, True):
+                    given = array, axis, None, None, keeps
+                    assert reduced(reduce, *given) == reduced(function.reduce, *given)
+            assert reduced(reduce, array, dtype=np.float64) == reduced(function.reduce, array, dtype=np.float64)
+    out = np.empty(())
+    assert reduce(np.ones((2, 3)), None, None, out) is out
+    assert out == function.reduce(np.ones(6))
+
+
+def reduced(reduce: Callable[..., Any], *args: Any, **kwargs: Any) -> tuple[Any, ...]:
+    """Return type, dtype, shape and bytes of what a reduction gives, or the error of one without a result."""
+    try:
+        with np.errstate(all="ignore"):
+            y = reduce(*args, **kwargs)
+    except (TypeError, ValueError) as error:
+        return type(error), str(error)
+    return type(y), y.dtype, y.shape, y.tobytes()
+
+
+def test_a_sum_that_overflows_warns_as_numpys() -> None:
+    x = dk.asarray([1e308, 1e308])
+    with pytest.warns(RuntimeWarning, match="overflow"):
+        assert dk.sum(x).item() == np.inf
+
+
 @pytest.mark.parametrize("dtype", [np.float64, np.float32])
 @pytest.mark.parametrize("number", [2.0, 0.1, 3, -1, 2**60 + 1, float("inf"), float("nan"), 1e-300, True])
 def test_numbers_beside_tensors_have_the_bits_of_numpys(dtype: Any, number: Any) -> None:
