@@ -20,10 +20,10 @@ from setuptools.command.sdist import sdist
 HERE = Path(__file__).parent.resolve()
 # Beside this folder in a checkout, inside it in a source distribution.
 ROOT = HERE if (HERE / "dispatchkit").is_dir() else HERE.parent
-# Those that gain and whose frames nobody looks for. None removes frames from an error that it raises again, which
-# compiled code raises with the frames that it caught; none declares operations, whose bodies are read as Python's; and
-# in none has a generator a function inside, since compiled generators hold their names in a closure, which would keep
-# what it has seen until the garbage collector comes.
+# Those that gain. None has functions that users see, which are to be Python's, or declares operations, whose bodies are
+# read as such; none counts frames, which compiled functions have none of, or removes them from an error that it raises
+# again, which compiled code does with those it caught; no generator has a function inside, since compiled generators
+# hold their names in a closure, which would keep what it has seen until the garbage collector comes.
 MODULES = [
     *(f"dispatchkit.declare.{name}" for name in ("derivative", "kernels", "outputs", "rules", "wrapping")),
     "dispatchkit.declare.compiled.default_implementations",
@@ -35,10 +35,8 @@ MODULES = [
     "dispatchkit.nn.hooks",
     "dispatchkit.ops.shared",
     *(f"dispatchkit.protocol.{name}" for name in ("blocks", "parameters")),
-    *(f"dispatchkit.tensor.{name}" for name in ("conversion", "tensor")),
     *(f"dispatchkit.as_torch.attributes.{name}" for name in ("dtypes", "shapes")),
-    *(f"dispatchkit.as_torch.calling.{name}" for name in ("caller", "plans", "quick")),
-    *(f"dispatchkit.as_torch.{name}" for name in ("operators", "spelling", "table")),
+    "dispatchkit.as_torch.table",
 ]
 # Those whose functions the entry point in C takes the place of.
 FOLLOWED = [
