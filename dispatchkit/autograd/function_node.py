@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Callable, Container, Sequence
 from functools import reduce
 from typing import Any, NoReturn, Protocol
@@ -34,6 +33,7 @@ from dispatchkit.graph.node import FREED, CallNode, Differentiable, Node, Output
 from dispatchkit.graph.recording import is_grad_enabled
 from dispatchkit.graph.storage import Memory, Storage, Vertex, share_memory, vertex_of
 from dispatchkit.marks import override
+from dispatchkit.protocol.frames import caller_frame, warn_at
 from dispatchkit.tensor import Tensor
 from dispatchkit.tensor.tensor import twin
 from dispatchkit.tree import Path
@@ -192,7 +192,7 @@ def _changed_inputs(
         dirty.add(id(part))
         touch(part)
         if id(part) not in inputs:
-            warnings.warn(NOT_AN_INPUT.format(name=ctx._function_name), UserWarning, stacklevel=5)
+            warn_at(caller_frame(), NOT_AN_INPUT.format(name=ctx._function_name), UserWarning)
     if not dirty <= set(map(id, tensors)):
         raise AutogradError(NOT_RETURNED.format(name=ctx._function_name))
     if operation.refuses and ctx._is_recorded and len(tensors) > 1:

@@ -11,6 +11,7 @@ from typing import Any, Literal
 import numpy as np
 from numpy.lib.array_utils import normalize_axis_index
 
+from dispatchkit.accelerator import reduction_of
 from dispatchkit.backends.numpy_choices import logaddexp, where
 from dispatchkit.backends.numpy_sums import DOUBLE, HALF, SINGLE, sum_of_array, total
 from dispatchkit.backends.numpy_sums import MANY as MANY_SUMMED
@@ -79,10 +80,9 @@ ARRAY = {np.ndarray}
 # Elements from which on short rows are looked at otherwise, and how short they are.
 MANY, SHORT = 1 << 12, (8, 1 << 10)
 WHOLE, REVERSED = slice(None), slice(None, None, -1)
-# The reductions of the universal functions, whose stubs do not know their positional form.
-_prod: Callable[..., Any] = np.multiply.reduce
-_max: Callable[..., Any] = np.maximum.reduce
-_min: Callable[..., Any] = np.minimum.reduce
+_prod: Callable[..., Any] = reduction_of(np.multiply)
+_max: Callable[..., Any] = reduction_of(np.maximum)
+_min: Callable[..., Any] = reduction_of(np.minimum)
 
 
 def over_all(reduce: Callable[..., Any], otherwise: Callable[..., Any] | None = None) -> Callable[[Any], Any]:

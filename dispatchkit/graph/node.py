@@ -6,6 +6,7 @@ import traceback
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import nullcontext
 from contextvars import ContextVar
+from functools import partial
 from operator import attrgetter
 from types import CodeType, MappingProxyType
 from typing import Any, ClassVar, NamedTuple, Protocol, TypeVar
@@ -492,15 +493,19 @@ def _main(tensor: Storage) -> Any:
 
 def _tensors(records: Any, value: Any) -> Iterator[Storage]:
     """Yield the tensors of a result: its own, its members', and those in the fields of array types."""
-
-    def items(part: Any) -> Sequence[Item] | None:
-        if isinstance(part, Storage):
-            return None
-        return sequence_items(part) if isinstance(part, (list, tuple)) else records.items_of(part, strict=False)
-
-    for leaf in leaves(items, value):
+    for leaf in leaves(partial(_items, records), value):
         if isinstance(leaf, Storage) and not leaf.is_tracer:
             yield leaf
+
+
+def _items(records: Any, part: Any) -> Sequence[Item] | None:
+    """Return what a part of a result holds, None where it is looked at as it is."""
+    if isinstance(part, Storage):
+        return None
+    if isinstance(part, (list, tuple)):
+        return sequence_items(part)
+    items: Sequence[Item] | None = records.items_of(part, strict=False)
+    return items
 
 
 class Anomaly(Observer):

@@ -217,7 +217,9 @@ def sweep(
     AutogradError : if a part of the graph was freed before
     InplaceError : if a value that a rule reads was changed in place
     """
-    passes, callbacks = _running.passes, list[Callable[[], object]]()
+    # A generic class that is called, such as `list[int]()`, would be made anew each time.
+    callbacks: list[Callable[[], object]] = []
+    passes = _running.passes
     passes.append(callbacks)
     try:
         gradients = _flow(roots, wrap, inputs, retain_graph, create_graph, accumulate)
@@ -228,7 +230,7 @@ def sweep(
     return gradients
 
 
-def _flow(  # noqa: C901  # the loop is written out: each call in it would cost a tenth of a pass
+def _flow(  # noqa: C901, PLR0915  # the loop is written out: each call in it would cost a tenth of a pass
     roots: Sequence[tuple[Vertex, Any]],
     wrap: Any,
     inputs: Sequence[Vertex] | None,
@@ -242,7 +244,8 @@ def _flow(  # noqa: C901  # the loop is written out: each call in it would cost 
     gradients: dict[Vertex, Any] = {}
     outside = [g for _, g in roots]
     ownership: Ownership = PendingMemory(grads), outside, set()
-    ready, sums = [vertex for vertex in grads if pending[vertex] == 0], set[Vertex]()
+    ready = [vertex for vertex in grads if pending[vertex] == 0]
+    sums: set[Vertex] = set()
     advance = None if core is None or create_graph or wanted is not None else core.advance
     while ready and not (advance is not None and advance(ready, grads, pending, sums, retain_graph)):
         vertex = ready.pop()

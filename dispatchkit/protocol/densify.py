@@ -295,7 +295,7 @@ def make_dense(
             raise AnswerError(function, maker_text(to_dense, type_name(cls)), problem)
         return dense
 
-    frame = caller_frame(2)  # make_dense is called by functions of the library alone
+    frame = caller_frame()
     if deliberate and operation_frames() is None:
         return make_on_request(function, cls, make, frame)
     return make_within_budget(

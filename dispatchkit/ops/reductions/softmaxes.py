@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from dispatchkit.accelerator import reduction_of
 from dispatchkit.backends.arrays import holds_complex
 from dispatchkit.declare.decorators import body_on_numpy, operation
 from dispatchkit.declare.samples import draw, sample
@@ -15,8 +16,7 @@ from dispatchkit.declare.typing import Array, Namespace
 from dispatchkit.ops.shared import Axis, floating, normal_axes
 from dispatchkit.protocol.kinds import kinds
 
-# The stub of the reduction does not know its positional form.
-_largest: Callable[..., Any] = np.maximum.reduce
+_largest: Callable[..., Any] = reduction_of(np.maximum)
 # Elements of a row up to which a product sums them as precisely as NumPy.
 LONGEST = 1 << 12
 # Elements up to which NumPy's function takes no longer than finding out whether there are rows.
