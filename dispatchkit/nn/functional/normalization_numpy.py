@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from functools import lru_cache
 from math import isfinite, prod
 from types import NoneType
 from typing import Any
@@ -11,6 +10,8 @@ from typing import Any
 import numpy as np
 
 from dispatchkit.nn.functional.rows import DTYPES, FAR, steps
+from dispatchkit.nn.functional.shared import result_of
+from dispatchkit.nn.functional.small_norms_numpy import FEW, Layout, equal_shares, number_of, of_rows
 
 # Elements of a block, which stays in the cache.
 BLOCK = 1 << 15
@@ -18,9 +19,8 @@ BLOCK = 1 << 15
 SMALL = 1 << 11
 
 
-@np.errstate(over="ignore", invalid="ignore")
-def layer_norm_flow(x: Any, normalized_shape: Any, weight: Any, bias: Any, eps: float) -> Any:
-    """Return standardized rows and what takes cotangents back; NotImplemented for calls that the body is for.
+def layer_norm_alone(x: Any, normalized_shape: Any, weight: Any, bias: Any, eps: float) -> Any:
+    """Return standardized rows; NotImplemented for calls that the body is for.
 
     Those are calls of other arrays, and of numbers whose variance is infinite or none.
 
@@ -28,6 +28,41 @@ def layer_norm_flow(x: Any, normalized_shape: Any, weight: Any, bias: Any, eps: 
     ----------
     x, normalized_shape, weight, bias, eps : as `layer_norm` takes them
     """
+    layout = _small_rows(x, normalized_shape, weight, bias, eps)
+    if layout is not None:
+        y = layout.norm(x, weight, bias, eps)
+        if y is not NotImplemented:
+            return y
+    return result_of(_layer_norm_by_blocks(x, normalized_shape, weight, bias, eps))
+
+
+def layer_norm_flow(x: Any, normalized_shape: Any, weight: Any, bias: Any, eps: float) -> Any:
+    """Return standardized rows and what takes cotangents back; NotImplemented likewise."""
+    layout = _small_rows(x, normalized_shape, weight, bias, eps)
+    if layout is not None:
+        answer = layout.flow(x, weight, bias, eps)
+        if answer is not NotImplemented:
+            return answer
+    return _layer_norm_by_blocks(x, normalized_shape, weight, bias, eps)
+
+
+def _small_rows(x: Any, normalized_shape: Any, weight: Any, bias: Any, eps: Any) -> Layout | None:
+    """Return how a small array is rows of its last axis; None for other calls."""
+    if type(x) is not np.ndarray or x.nbytes > FEW or x.dtype not in DTYPES or type(eps) is not float:
+        return None
+    lengths = lengths_of(normalized_shape)
+    if not x.size or not lengths or x.shape[-1:] != lengths:
+        return None
+    for parameter in (weight, bias):
+        if parameter is not None and (
+            type(parameter) is not np.ndarray or parameter.dtype != x.dtype or parameter.shape != lengths
+        ):
+            return None
+    return of_rows(x.size // lengths[0], lengths[0], x.dtype)
+
+
+@np.errstate(over="ignore", invalid="ignore")
+def _layer_norm_by_blocks(x: Any, normalized_shape: Any, weight: Any, bias: Any, eps: float) -> Any:
     rows = rows_at_end(x, normalized_shape, weight, bias)
     if rows is None or type(eps) not in (int, float):
         return NotImplemented
@@ -106,18 +141,6 @@ def _are_far(mean: Any, variance: Any) -> bool:
     room = FAR * variance
     room -= mean * mean
     return not room[room.argmin()] >= 0
-
-
-@lru_cache(maxsize=64)
-def number_of(value: float, dtype: Any) -> Any:
-    """Return a number as an array of shape (), which takes less to compute with; it is not to be changed."""
-    return np.array(value, dtype)
-
-
-@lru_cache(maxsize=64)
-def equal_shares(count: int, dtype: Any) -> Any:
-    """Return what gives the mean of so many numbers, as a product; it is not to be changed."""
-    return np.full(count, 1 / count, dtype)
 
 
 def _row(parameter: Any) -> Any:
