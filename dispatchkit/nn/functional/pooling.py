@@ -14,7 +14,7 @@ from dispatchkit.backends.arrays import dtype_name, is_complex, is_inexact, same
 from dispatchkit.backends.numpy import numpy_namespace
 from dispatchkit.backends.numpy_sums import HALF, SINGLE
 from dispatchkit.declare.samples import draw, sample
-from dispatchkit.nn.functional.pooling_numpy import averages_of_blocks
+from dispatchkit.nn.functional.pooling_numpy import averages_of_blocks, given_to_largest, largest_of_few
 from dispatchkit.nn.functional.shared import (
     AXES,
     KINDS,
@@ -174,20 +174,12 @@ def _given_to_largest(xp: Any, g: Any, y: Any, x: Any, windows: Grid) -> Any:
     g, y : the cotangent of the largest elements, and these
     x, windows : what they are found in, and where
     """
+    if xp is numpy_namespace:
+        return given_to_largest(g, y, x, windows)
     each = _first_largest(y, padded(xp, x, windows, _least(xp, x.dtype)), windows)
-    if xp is not numpy_namespace:
-        zero = xp.zeros_like(g)
-        parts = [xp.where(is_largest, g, zero) for is_largest in each]
-        return summed_windows(xp, parts, tuple(x.shape), g.dtype, windows)
-    total = np.zeros((*x.shape[: -len(windows)], *windows.totals), g.dtype)
-    apart = all(along.apart for along in windows)
-    for place, is_largest in zip(windows.places, each, strict=True):
-        target = total[place]
-        if apart:
-            np.multiply(g, is_largest, out=target)
-        else:
-            np.add(target, g, out=target, where=is_largest)
-    return total[windows.inside]
+    zero = xp.zeros_like(g)
+    parts = [xp.where(is_largest, g, zero) for is_largest in each]
+    return summed_windows(xp, parts, tuple(x.shape), g.dtype, windows)
 
 
 def _first_largest(y: Any, images: Any, windows: Grid) -> Iterator[Any]:
@@ -221,6 +213,9 @@ def _declare_rules(op: Any) -> None:
 
     def flow(x, /, kernel_size, stride=None, padding=0, dilation=1, ceil_mode=False):
         windows = windows_of(op, x, kernel_size, stride, padding, dilation, ceil_mode)
+        answer = largest_of_few(x, windows)
+        if answer is not NotImplemented:
+            return answer
         y = _largest(numpy_namespace, op, x, windows)
         kept = y.copy()
         return y, lambda g, wanted: (_given_to_largest(numpy_namespace, g[0], kept, x, windows),)
@@ -228,6 +223,10 @@ def _declare_rules(op: Any) -> None:
     @op.def_kernel("numpy", flow=flow, reads=("x",))
     def forward(x, /, kernel_size, stride=None, padding=0, dilation=1, ceil_mode=False):
         windows = windows_of(op, x, kernel_size, stride, padding, dilation, ceil_mode)
+        if x.dtype.kind in "fiu":
+            answer = largest_of_few(x, windows)
+            if answer is not NotImplemented:
+                return answer[0]
         return _largest(numpy_namespace, op, x, windows)
 
     @op.def_vjp

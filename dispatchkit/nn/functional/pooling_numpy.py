@@ -1,20 +1,24 @@
-"""Averages of windows of NumPy arrays that lie side by side."""
+"""Averages of windows of NumPy arrays that lie side by side, and the largest elements of windows."""
 
 from __future__ import annotations
 
 import operator
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from functools import partial, reduce
 from math import prod
 from typing import Any
 
 import numpy as np
 
+from dispatchkit.backends.numpy import numpy_namespace
 from dispatchkit.backends.numpy_sums import total
 from dispatchkit.nn.functional.rows import DTYPES
+from dispatchkit.nn.functional.windows import Grid, padded
 
-__all__ = ["averages_of_blocks"]
+__all__ = ["averages_of_blocks", "given_to_largest", "largest_of_few"]
 
+SMALL = 1 << 12  # elements of all windows up to which one function of NumPy takes them at once
+MANY = 16  # elements of a window from which on windows that lie side by side are looked through one by one
 FEW = 4  # elements of a window along an axis up to which NumPy adds slices in less time than neighbours
 
 
@@ -75,3 +79,126 @@ def _given_to_blocks(
     total = np.empty((*lead, *inner), share.dtype)
     total[...] = share.reshape(*lead, *apart)
     return (total.reshape(shape),)
+
+
+def largest_of_few(x: Any, windows: Grid) -> Any:
+    """Return the largest elements of windows over a small array, and what takes their cotangent back.
+
+    NotImplemented for arrays that are not small, and where a window has no element of the array.
+
+    Parameters
+    ----------
+    x : array of shape (..., *lengths)
+    windows : over its last axes
+    """
+    if x.size == 0 or x.size // prod(windows.lengths) * windows.number * windows.size > SMALL:
+        return NotImplemented
+    key = "largest", x.size
+    if key not in windows.tables:
+        windows.tables[key] = _table(x.size // prod(windows.lengths), windows)
+    table, rows = windows.tables[key]
+    if table is None:
+        return NotImplemented
+    elements = x.reshape(-1).take(table)
+    first = elements.reshape(-1, windows.size).argmax(1)
+    first += rows
+    y = elements.take(first).reshape(*x.shape[: x.ndim - len(windows)], *windows.counts)
+
+    def pull(g: Any, wanted: Any) -> tuple[Any]:
+        places, largest = table.take(first), elements.take(first)
+        total, cotangents = np.zeros(x.size, g[0].dtype), g[0].reshape(-1)
+        _put(total, places, cotangents, largest, windows)
+        return (total.reshape(x.shape),)
+
+    return y, pull
+
+
+def _table(count: int, windows: Grid) -> tuple[Any, Any]:
+    """Return where the elements of all windows over some images lie, and where those of each window begin in that.
+
+    In the place of what is added around the images stands the first element of the window that is none of that, so that
+    it is found at its own place.
+    """
+    inside = np.full(windows.totals, -1, np.intp)
+    inside[windows.inside[1:]] = np.arange(prod(windows.lengths)).reshape(windows.lengths)
+    table = inside.reshape(-1)[windows.numbers]
+    is_inside = table >= 0
+    if not is_inside.any(1).all():
+        return None, None
+    table = np.where(is_inside, table, table[np.arange(len(table)), is_inside.argmax(1)][:, None])
+    images = np.arange(count)[:, None, None] * prod(windows.lengths)
+    return (images + table).reshape(-1), np.arange(count * windows.number) * windows.size
+
+
+def _put(total: Any, places: Any, g: Any, largest: Any, windows: Grid) -> None:
+    """Add cotangents at places of a flat array of zeros; that of a window with a NaN is added nowhere."""
+    is_number = largest == largest  # noqa: PLR0124  # NaN is not
+    if not is_number.all():
+        g, places = g[is_number], places[is_number]
+    if all(along.apart for along in windows):
+        total[places] = g
+    else:
+        np.add.at(total, places, g)
+
+
+def given_to_largest(g: Any, y: Any, x: Any, windows: Grid) -> Any:
+    """Return the cotangent of an array, of that of the largest elements of windows over its last axes.
+
+    Parameters
+    ----------
+    g, y : the cotangent, and the largest elements
+    x : the array, of floating-point numbers
+    windows : where they were found
+    """
+    images = padded(numpy_namespace, x, windows, np.nan)  # which no element equals
+    total, numbers = np.zeros(images.shape, g.dtype), windows.numbers
+    if windows.size > MANY and all(along.kernel == along.stride and along.dilation == 1 for along in windows):
+        first = _first_of_blocks(images, windows)
+    elif all(along.apart for along in windows):
+        for place, is_largest in _each_first(images, y, windows):
+            np.multiply(g, is_largest, out=total[place])
+        return total[windows.inside]
+    else:
+        first = _first_of_places(images, y, windows)
+    places = (numbers[0] - numbers[0, 0]).take(first.reshape(-1, windows.number), mode="clip")
+    places += numbers[:, 0]
+    area = prod(windows.totals)
+    places += np.arange(0, len(places) * area, area)[:, None]
+    _put(total.reshape(-1), places.reshape(-1), g.reshape(-1), y.reshape(-1), windows)
+    return total[windows.inside]
+
+
+def _each_first(images: Any, y: Any, windows: Grid) -> Iterator[tuple[Any, Any]]:
+    """Yield for each element of windows its index, and of which windows it is the first of the largest."""
+    free = np.ones(y.shape, np.bool)
+    for place in windows.places:
+        is_largest = images[place] == y
+        is_largest &= free
+        free ^= is_largest
+        yield place, is_largest
+
+
+def _first_of_places(images: Any, y: Any, windows: Grid) -> Any:
+    """Return for each window at which of its elements the first of the largest stands, for a NaN behind the last.
+
+    What is copied where a condition holds takes several times as long as a product and a maximum.
+    """
+    # Numbers counted from the last on.
+    last = np.zeros(y.shape, np.min_scalar_type(windows.size))
+    is_largest, number = np.empty(y.shape, np.bool), np.empty_like(last)
+    for left, place in zip(range(windows.size, 0, -1), windows.places, strict=True):
+        np.equal(images[place], y, out=is_largest)
+        np.multiply(is_largest.view(np.uint8), last.dtype.type(left), out=number)
+        np.maximum(last, number, out=last)
+    return np.subtract(windows.size, last, dtype=np.intp)
+
+
+def _first_of_blocks(images: Any, windows: Grid) -> Any:
+    """Return the same for windows that lie side by side."""
+    lead = images.shape[: images.ndim - len(windows)]
+    whole = tuple([slice(along.count * along.kernel) for along in windows])
+    inner = [part for along in windows for part in (along.count, along.kernel)]
+    split = images[(..., *whole)].reshape(*lead, *inner)
+    first, axes = len(lead), range(len(windows))
+    order = [*range(first), *[first + 2 * axis for axis in axes], *[first + 2 * axis + 1 for axis in axes]]
+    return split.transpose(order).reshape(*lead, *windows.counts, windows.size).argmax(-1)

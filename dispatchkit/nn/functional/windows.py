@@ -97,6 +97,7 @@ class Grid(tuple[Windows, ...]):  # noqa: SLOT001  # it keeps what follows of th
     number, size : the products of the first two
     grows : whether anything is added
     inside : the index that leaves out what is added
+    tables : what is known of small arrays of these windows, by what it is and for how many images
     """
 
     def __init__(self, windows: Iterable[Windows]) -> None:
@@ -107,6 +108,7 @@ class Grid(tuple[Windows, ...]):  # noqa: SLOT001  # it keeps what follows of th
         self.number, self.size = prod(self.counts), prod(self.kernels)
         self.grows = any(along.before or along.after for along in self)
         self.inside: Any = (Ellipsis, *(slice(along.before, along.before + along.length) for along in self))
+        self.tables: dict[Any, Any] = {}
 
     @cached_property
     def reversed(self) -> Grid | None:
@@ -123,6 +125,16 @@ class Grid(tuple[Windows, ...]):  # noqa: SLOT001  # it keeps what follows of th
             behind = (slice(None),) * (len(self) - 1 - axis)
             axes.append([(Ellipsis, element, *behind) for element in along.each_element()])
         return axes
+
+    @cached_property
+    def numbers(self) -> Any:
+        """Where the elements of each window lie in the longer image, counted through: array (number, size)."""
+        at: Any = np.zeros((1, 1), np.intp)
+        for along in self:
+            elements = np.arange(along.count)[:, None] * along.stride + np.arange(along.kernel) * along.dilation
+            at = at[:, None, :, None] * along.total + elements[:, None]
+            at = at.reshape(at.shape[0] * at.shape[1], -1)
+        return at
 
     @cached_property
     def places(self) -> list[Any]:
