@@ -11,7 +11,7 @@ import numpy as np
 
 from dispatchkit.nn.functional.rows import DTYPES, FAR, steps
 from dispatchkit.nn.functional.shared import result_of
-from dispatchkit.nn.functional.small_norms_numpy import FEW, Layout, equal_shares, number_of, of_rows
+from dispatchkit.nn.functional.small_norms_numpy import FEW, SmallNorm, equal_shares, number_of, of_rows
 
 # Elements of a block, which stays in the cache.
 BLOCK = 1 << 15
@@ -46,7 +46,7 @@ def layer_norm_flow(x: Any, normalized_shape: Any, weight: Any, bias: Any, eps: 
     return _layer_norm_by_blocks(x, normalized_shape, weight, bias, eps)
 
 
-def _small_rows(x: Any, normalized_shape: Any, weight: Any, bias: Any, eps: Any) -> Layout | None:
+def _small_rows(x: Any, normalized_shape: Any, weight: Any, bias: Any, eps: Any) -> SmallNorm | None:
     """Return how a small array is rows of its last axis; None for other calls."""
     if type(x) is not np.ndarray or x.nbytes > FEW or x.dtype not in DTYPES or type(eps) is not float:
         return None

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import operator
 from collections.abc import Iterator, Sequence
-from functools import partial, reduce
-from math import prod
+from functools import lru_cache, partial, reduce
+from math import isfinite, prod
 from typing import Any
 
 import numpy as np
@@ -15,10 +15,11 @@ from dispatchkit.backends.numpy_sums import total
 from dispatchkit.nn.functional.rows import DTYPES
 from dispatchkit.nn.functional.windows import Grid, padded
 
-__all__ = ["averages_of_blocks", "given_to_largest", "largest_of_few"]
+__all__ = ["averages_of_blocks", "given_to_largest", "largest_of_few", "spread_of_few", "sums_of_few"]
 
 SMALL = 1 << 12  # elements of all windows up to which one function of NumPy takes them at once
 MANY = 16  # elements of a window from which on windows that lie side by side are looked through one by one
+MOST = 1 << 11  # elements of a matrix that sums windows, whose product takes less than sums of slices
 FEW = 4  # elements of a window along an axis up to which NumPy adds slices in less time than neighbours
 
 
@@ -36,12 +37,104 @@ def averages_of_blocks(x: Any, lengths: tuple[int, ...]) -> Any:
         return NotImplemented
     axes = len(lengths)
     shape = x.shape[x.ndim - axes :]
+    if x.size and 1 < prod(lengths) <= MOST // prod(shape):
+        answer = _averages_by_product(x, shape, lengths)
+        if answer is not NotImplemented:
+            return answer
     if any(n % length for n, length in zip(shape, lengths, strict=True)):
         return NotImplemented
     kernels = [n // length for n, length in zip(shape, lengths, strict=True)]
     y = _sums_of_blocks(x, lengths, kernels)
     y = np.divide(y, prod(kernels), out=None if y is x else y)
     return y.reshape(*x.shape[: x.ndim - axes], *lengths), partial(_given_to_blocks, x.shape, lengths, kernels)
+
+
+def _averages_by_product(x: Any, shape: tuple[int, ...], lengths: tuple[int, ...]) -> Any:
+    """Return the averages of windows, which may differ in their lengths, and what takes their cotangent back.
+
+    NotImplemented for numbers that are not finite, which would have part in all of them.
+    """
+    matrix, counts = _sums_and_counts(shape, lengths, x.dtype)
+    y = _product(x.reshape(-1, len(matrix)), matrix)
+    if y is NotImplemented:
+        return y
+    y /= counts
+
+    def pull(g: Any, wanted: Any) -> tuple[Any]:
+        shares = g[0].reshape(y.shape) / counts
+        of_x = _product(shares, matrix.T)
+        if of_x is NotImplemented:
+            of_x = np.where(matrix != 0, shares[:, None], 0).sum(2, dtype=x.dtype)
+        return (of_x.reshape(x.shape),)
+
+    return y.reshape(*x.shape[: x.ndim - len(lengths)], *lengths), pull
+
+
+def _product(x: Any, matrix: Any) -> Any:
+    """Return the product of two matrices; NotImplemented where it is not finite."""
+    y = x.dot(matrix)
+    flat = y.reshape(-1)
+    if not isfinite(flat.dot(flat)):
+        return NotImplemented
+    return y
+
+
+@lru_cache(maxsize=64)
+def _sums_and_counts(shape: tuple[int, ...], lengths: tuple[int, ...], dtype: Any) -> tuple[Any, Any]:
+    """Return what sums the windows of adaptive pooling as a product, and how many elements each has.
+
+    Parameters
+    ----------
+    shape, lengths : of the last axes, before and after
+    dtype : of both arrays, which are not to be changed
+    """
+    matrix = np.ones((1, 1), dtype)
+    for n, count in zip(shape, lengths, strict=True):
+        along = np.zeros((n, count), dtype)
+        for i in range(count):
+            along[i * n // count : -(-(i + 1) * n // count), i] = 1
+        matrix = np.kron(matrix, along)
+    counts = matrix.sum(0)
+    if counts.min() == counts.max():
+        counts = counts[0, ...]
+    return matrix, counts
+
+
+def sums_of_few(x: Any, windows: Grid) -> Any:
+    """Return the sums of windows over the last axes of a small array, as a product.
+
+    NotImplemented for other arrays, and for numbers that are not finite, which would have part in all of them.
+    """
+    area = prod(windows.lengths)
+    if type(x) is not np.ndarray or not x.size or area * windows.number > MOST or x.dtype not in DTYPES:
+        return NotImplemented
+    y = _product(x.reshape(-1, area), _matrix_of(windows, x.dtype))
+    if y is NotImplemented:
+        return y
+    return y.reshape(*x.shape[: x.ndim - len(windows)], *windows.counts)
+
+
+def spread_of_few(g: Any, windows: Grid) -> Any:
+    """Return the transpose of that: for each element of a small array the sum of the numbers of its windows."""
+    if type(g) is not np.ndarray or not g.size or g.dtype not in DTYPES:
+        return NotImplemented
+    if prod(windows.lengths) * windows.number > MOST:
+        return NotImplemented
+    of_x = _product(g.reshape(-1, windows.number), _matrix_of(windows, g.dtype).T)
+    if of_x is NotImplemented:
+        return of_x
+    return of_x.reshape(*g.shape[: g.ndim - len(windows)], *windows.lengths)
+
+
+def _matrix_of(windows: Grid, dtype: Any) -> Any:
+    """Return the matrix that sums the windows of an image as a product, not to be changed."""
+    key = "sums", dtype.num
+    if key not in windows.tables:
+        total = np.zeros((windows.number, prod(windows.totals)), dtype)
+        np.add.at(total, (np.arange(windows.number)[:, None], windows.numbers), 1)
+        inside = total.reshape(windows.number, *windows.totals)[windows.inside]
+        windows.tables[key] = np.ascontiguousarray(inside.reshape(windows.number, -1).T)
+    return windows.tables[key]
 
 
 def _sums_of_blocks(x: Any, lengths: Sequence[int], kernels: Sequence[int]) -> Any:

@@ -14,7 +14,7 @@ import numpy as np
 
 from dispatchkit.nn.functional.rows import FAR
 
-__all__ = ["FEW", "Layout", "equal_shares", "number_of", "of_channels", "of_groups", "of_rows"]
+__all__ = ["FEW", "SmallNorm", "equal_shares", "number_of", "of_channels", "of_groups", "of_rows"]
 
 # Bytes of an array up to which it is small; what the sum of their squares is less than, which is far from what single
 # precision holds; and the least that is added to variances, so that none is divided by 0.
@@ -38,7 +38,7 @@ def _ones(count: int, dtype: Any) -> Any:
     return np.ones(count, dtype)
 
 
-class Layout:
+class SmallNorm:
     """How a small array is sets of elements that have one mean, and which of them its parameters belong to.
 
     Parameters
@@ -176,20 +176,20 @@ class Layout:
 
 
 @lru_cache(maxsize=256)
-def of_rows(count: int, length: int, dtype: Any) -> Layout:
+def of_rows(count: int, length: int, dtype: Any) -> SmallNorm:
     """Return the layout of rows with one mean each, and parameters for each element of a row."""
-    return Layout(1, count, length, (count, length), dtype)
+    return SmallNorm(1, count, length, (count, length), dtype)
 
 
 @lru_cache(maxsize=256)
-def of_groups(shape: tuple[int, ...], groups: int, dtype: Any) -> Layout:
+def of_groups(shape: tuple[int, ...], groups: int, dtype: Any) -> SmallNorm:
     """Return the layout of images (N, C, ...) whose channels have one mean for each of some groups of an image."""
     length = prod(shape[2:])
-    return Layout(1, shape[0] * groups, shape[1] // groups * length, (*shape[:2], length), dtype)
+    return SmallNorm(1, shape[0] * groups, shape[1] // groups * length, (*shape[:2], length), dtype)
 
 
 @lru_cache(maxsize=256)
-def of_channels(shape: tuple[int, ...], dtype: Any) -> Layout:
+def of_channels(shape: tuple[int, ...], dtype: Any) -> SmallNorm:
     """Return the layout of images (N, C, ...) whose channels have one mean for all images."""
     length = prod(shape[2:])
-    return Layout(shape[0], shape[1], length, (*shape[:2], length), dtype)
+    return SmallNorm(shape[0], shape[1], length, (*shape[:2], length), dtype)
