@@ -71,13 +71,17 @@ def _groups_of_a_block(x: Any, num_groups: int, weight: Any, bias: Any, eps: flo
     y, (mean, factor) = np.empty(rows.shape, x.dtype), np.empty((2, len(rows)), x.dtype)
     share, least = equal_shares(rows.shape[1], x.dtype), number_of(eps, x.dtype)
     # Of numbers whose squares are not finite the body says what their mean is.
-    if not (standardize_rows(rows, mean, factor, y, share, None, None, least) and isfinite(mean.dot(mean))):
+    scratch = np.empty(rows.shape, x.dtype)
+    if not (standardize_rows(rows, mean, factor, y, scratch, share, None, None, least) and isfinite(mean.dot(mean))):
         return NotImplemented
     y = y.reshape(len(x), x.shape[1], -1)
+    scratch = scratch.reshape(y.shape)
     if weight is not None:
-        y *= weight[:, None]
+        scratch[...] = weight[:, None]
+        y *= scratch
     if bias is not None:
-        y += bias[:, None]
+        scratch[...] = bias[:, None]
+        y += scratch
     return y.reshape(x.shape)
 
 

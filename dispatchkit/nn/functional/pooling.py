@@ -177,14 +177,21 @@ def _given_to_largest(xp: Any, g: Any, y: Any, x: Any, windows: Grid) -> Any:
     """
     if xp is numpy_namespace:
         return given_to_largest(g, y, x, windows)
-    each = _first_largest(y, padded(xp, x, windows, _least(xp, x.dtype)), windows)
+    each = _first_largest(y, padded(xp, x, windows, np.nan), windows)
     zero = xp.zeros_like(g)
     parts = [xp.where(is_largest, g, zero) for is_largest in each]
     return summed_windows(xp, parts, tuple(x.shape), g.dtype, windows)
 
 
 def _first_largest(y: Any, images: Any, windows: Grid) -> Iterator[Any]:
-    """Yield for each place in a window whether the first of its largest elements stands there."""
+    """Yield for each place in a window whether the first of its largest elements stands there.
+
+    Parameters
+    ----------
+    y : the largest elements
+    images : floating-point numbers, NaN around them, which equals none
+    windows : over their last axes
+    """
     free: Any = None
     for place in windows.places:
         is_largest = images[place] == y
@@ -198,7 +205,7 @@ def _first_largest(y: Any, images: Any, windows: Grid) -> Iterator[Any]:
 
 def _tangent_of_largest(xp: Any, op: Named, t: Any, x: Any, windows: Grid) -> Any:
     y = _largest(xp, op, x, windows)
-    images, tangents = padded(xp, x, windows, _least(xp, x.dtype)), padded(xp, t, windows)
+    images, tangents = padded(xp, x, windows, np.nan), padded(xp, t, windows)
     total = xp.zeros_like(y)
     for place, is_largest in zip(windows.places, _first_largest(y, images, windows), strict=True):
         total = xp.where(is_largest, tangents[place], total)

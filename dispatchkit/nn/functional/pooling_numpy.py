@@ -5,7 +5,7 @@ from __future__ import annotations
 import operator
 from collections.abc import Iterator, Sequence
 from functools import lru_cache, partial, reduce
-from math import isfinite, prod
+from math import prod
 from typing import Any
 
 import numpy as np
@@ -13,6 +13,7 @@ import numpy as np
 from dispatchkit.backends.numpy import numpy_namespace
 from dispatchkit.backends.numpy_sums import total
 from dispatchkit.nn.functional.rows import DTYPES
+from dispatchkit.nn.functional.small_norms_numpy import are_within
 from dispatchkit.nn.functional.windows import Grid, padded
 
 __all__ = ["averages_of_blocks", "given_to_largest", "largest_of_few", "spread_of_few", "sums_of_few"]
@@ -20,6 +21,7 @@ __all__ = ["averages_of_blocks", "given_to_largest", "largest_of_few", "spread_o
 SMALL = 1 << 12  # elements of all windows up to which one function of NumPy takes them at once
 MANY = 16  # elements of a window from which on windows that lie side by side are looked through one by one
 MOST = 1 << 11  # elements of a matrix that sums windows, whose product takes less than sums of slices
+LARGEST = 1e30  # numbers whose sums are finite in single precision
 FEW = 4  # elements of a window along an axis up to which NumPy adds slices in less time than neighbours
 
 
@@ -71,12 +73,10 @@ def _averages_by_product(x: Any, shape: tuple[int, ...], lengths: tuple[int, ...
 
 
 def _product(x: Any, matrix: Any) -> Any:
-    """Return the product of two matrices; NotImplemented where it is not finite."""
-    y = x.dot(matrix)
-    flat = y.reshape(-1)
-    if not isfinite(flat.dot(flat)):
+    """Return the product of two matrices; NotImplemented for numbers that are not finite, or near the largest."""
+    if not are_within(x, LARGEST):
         return NotImplemented
-    return y
+    return x.dot(matrix)
 
 
 @lru_cache(maxsize=64)

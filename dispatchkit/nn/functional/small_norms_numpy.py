@@ -1,7 +1,7 @@
 """Norms of small NumPy arrays, for both passes: the calls are what takes time, so none of them broadcasts operands.
 
 A function of NumPy that broadcasts takes several times as long as to write numbers into an array of the shape first,
-and a look at the sum of squares spares the context in which NumPy warns of nothing.
+and a look at the largest numbers spares the context in which NumPy warns of nothing.
 """
 
 from __future__ import annotations
@@ -14,11 +14,17 @@ import numpy as np
 
 from dispatchkit.nn.functional.rows import FAR
 
-__all__ = ["FEW", "SmallNorm", "equal_shares", "number_of", "of_channels", "of_groups", "of_rows"]
+__all__ = ["FEW", "SmallNorm", "are_within", "equal_shares", "number_of", "of_channels", "of_groups", "of_rows"]
 
-# Bytes of an array up to which it is small; what the sum of their squares is less than, which is far from what single
-# precision holds; and the least that is added to variances, so that none is divided by 0.
-FEW, MOST, LEAST = 1 << 16, 1e36, 1e-30
+# Bytes of an array up to which it is small; what its elements are within, and the least that is added to variances, so
+# that single precision holds the squares of means divided by standard deviations.
+FEW, MOST, LEAST = 1 << 16, 1e12, 1e-12
+
+
+def are_within(x: Any, most: float) -> bool:
+    """Return whether all numbers lie between two; a NaN does not."""
+    flat = x.reshape(-1)
+    return bool(-most < flat.item(flat.argmin()) and flat.item(flat.argmax()) < most)
 
 
 @lru_cache(maxsize=64)
@@ -93,7 +99,7 @@ class SmallNorm:
 
         Parameters
         ----------
-        x : array, whose squares are finite
+        x : array, whose elements are within `MOST`
         eps : added to variances, array of shape ()
         """
         y, scratch, mean = np.empty(self.whole, x.dtype), np.empty(self.whole, x.dtype), self.means(x)
@@ -138,16 +144,14 @@ class SmallNorm:
         weight, bias : arrays with a number for each channel or each element of a row, or None
         eps : added to variances
         """
-        flat = x.reshape(-1)
-        if not (flat.dot(flat) < MOST and eps >= LEAST):
+        if not (eps >= LEAST and are_within(x, MOST)):
             return NotImplemented
         y, scratch, _ = self.standardized(x, number_of(eps, x.dtype))
         return self.scaled(y, scratch, weight, bias).reshape(x.shape)
 
     def flow(self, x: Any, weight: Any, bias: Any, eps: float) -> Any:
         """Return the same, and what takes its cotangent back to all three."""
-        flat = x.reshape(-1)
-        if not (flat.dot(flat) < MOST and eps >= LEAST):
+        if not (eps >= LEAST and are_within(x, MOST)):
             return NotImplemented
         z, scratch, factor = self.standardized(x, number_of(eps, x.dtype))
         y = self.scaled(z.copy(), scratch, weight, bias).reshape(x.shape)
