@@ -495,8 +495,8 @@ def test_small_images_are_convolved_as_large_ones_are(
         np.testing.assert_allclose(one.grad.numpy(), other.grad.numpy(), atol=tolerance)
 
 
-def test_a_truth_is_no_number_for_windows_that_were_met_before() -> None:
+def test_a_fraction_is_no_number_for_windows_that_were_met_before() -> None:
     x, w = dk.asarray(drawn(1, 2, 5, 6)), dk.asarray(drawn(3, 2, 3, 3))
     F.conv2d(x, w, stride=1, groups=1)
     with pytest.raises(TypeError, match="stride"):
-        F.conv2d(x, w, stride=True)  # type: ignore[arg-type]  # which is refused
+        F.conv2d(x, w, stride=1.0)  # type: ignore[arg-type]  # which is refused
