@@ -368,7 +368,7 @@ def _largest_side_by_side(pooled, input, lengths, counts):
         y = pooled(input, kernels[0])
     else:
         y = pooled(input, kernels)
-    if input.requires_grad and np.isnan(y.array).any():
+    if y.requires_grad and np.isnan(y.array).any():
         return None
     return y
 

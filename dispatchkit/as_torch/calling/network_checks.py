@@ -404,7 +404,8 @@ def sign_of_variance(given: Given) -> None:
 
 @look_each_time_of(f"{F}interpolate", f"{F}upsample", f"{F}upsample_nearest", f"{F}upsample_bilinear")
 def lengths_that_fit(given: Given) -> None:
-    x, factors = given["input"], given.get("scale_factor")
+    x: Any = given["input"]
+    factors: Any = given.get("scale_factor")
     if type(factors) in (int, float) and abs(factors) < 2.0**20:  # as most are, times which no length overflows
         return
     if factors is None or x.ndim < 3 or np.size(factors) not in (1, x.ndim - 2):

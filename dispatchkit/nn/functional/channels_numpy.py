@@ -54,7 +54,7 @@ def group_norm_alone(x: Any, num_groups: Any, weight: Any, bias: Any, eps: Any) 
     """
     if type(num_groups) is not int or num_groups < 1 or not _fits(x, weight, bias, eps) or x.shape[1] % num_groups:
         return NotImplemented
-    y = NotImplemented
+    y: Any = NotImplemented
     if x.nbytes <= FEW:
         y = of_groups(x.shape, num_groups, x.dtype).norm(x, weight, bias, eps)
     elif x.size <= BLOCK:
@@ -110,7 +110,7 @@ def batch_norm_flow(x: Any, weight: Any, bias: Any, eps: Any) -> Any:
     """
     if not _fits(x, weight, bias, eps) or x.size <= x.shape[1] or len(x) > MOST_IMAGES:
         return NotImplemented
-    answer = NotImplemented
+    answer: Any = NotImplemented
     if x.nbytes <= FEW:
         answer = of_channels(x.shape, x.dtype).flow(x, weight, bias, eps)
     if answer is NotImplemented:

@@ -122,9 +122,9 @@ def product_of(
 
 
 @lru_cache(maxsize=256)
-def _product_of_numbers(op: Named, *options: Any) -> Product:
+def _product_of_numbers(op: Named, *shapes_and_numbers: Any) -> Product:
     """Return the product of windows that are alike along all axes, of which a second look takes a third of the time."""
-    return _product_of_sizes(op, *options, None)
+    return _product_of_sizes(op, *shapes_and_numbers)
 
 
 def _product_of_sizes(
@@ -136,7 +136,7 @@ def _product_of_sizes(
     padding: Any,
     dilation: Any,
     groups: Any,
-    output_padding: Any,
+    output_padding: Any = None,
 ) -> Product:
     axes = int(op.__name__[-2])  # as in "conv1d"
     text = isinstance(padding, str) and output_padding is None

@@ -499,4 +499,4 @@ def test_a_fraction_is_no_number_for_windows_that_were_met_before() -> None:
     x, w = dk.asarray(drawn(1, 2, 5, 6)), dk.asarray(drawn(3, 2, 3, 3))
     F.conv2d(x, w, stride=1, groups=1)
     with pytest.raises(TypeError, match="stride"):
-        F.conv2d(x, w, stride=1.0)  # type: ignore[arg-type]  # which is refused
+        F.conv2d(x, w, stride=1.0)  # type: ignore[call-overload]  # which is refused

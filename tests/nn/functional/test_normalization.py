@@ -12,7 +12,7 @@ import pytest
 
 import dispatchkit as dk
 from dispatchkit.nn import functional as F  # noqa: N812  # as everybody calls it
-from dispatchkit.nn.functional import channels_numpy, normalization, normalization_numpy, rows
+from dispatchkit.nn.functional import channels_numpy, normalization, normalization_numpy, rows, small_norms_numpy
 from dispatchkit.nn.functional.rows import Rows
 from tests.nn.functional.support import agree_with_torch, drawn, gradients, torch_functional
 
@@ -239,8 +239,8 @@ def test_rows_are_standardized_in_blocks_as_the_formula_says(
 @pytest.mark.parametrize("count", [0, 1, 2])
 @pytest.mark.parametrize("moved", [1, 50])
 @pytest.mark.parametrize("lengths", [(2, 4), (8,)])
-@pytest.mark.parametrize("long", [5, normalization_numpy.LONG])
-@pytest.mark.parametrize("few", [0, normalization_numpy.FEW])
+@pytest.mark.parametrize("long", [5, rows.LONG])
+@pytest.mark.parametrize("few", [0, small_norms_numpy.FEW])
 def test_layers_are_standardized_in_blocks_or_at_once_as_the_formula_says(
     few: int,
     long: int,
