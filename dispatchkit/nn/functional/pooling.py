@@ -231,10 +231,9 @@ def _declare_rules(op: Any) -> None:
     @op.def_kernel("numpy", flow=flow, reads=("x",))
     def forward(x, /, kernel_size, stride=None, padding=0, dilation=1, ceil_mode=False):
         windows = windows_of(op, x, kernel_size, stride, padding, dilation, ceil_mode)
-        if x.dtype.kind in "fiu":
-            answer = largest_of_few(x, windows)
-            if answer is not NotImplemented:
-                return answer[0]
+        answer = largest_of_few(x, windows)
+        if answer is not NotImplemented:
+            return answer[0]
         return _largest(numpy_namespace, op, x, windows)
 
     @op.def_vjp

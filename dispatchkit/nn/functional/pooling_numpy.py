@@ -177,14 +177,14 @@ def _given_to_blocks(
 def largest_of_few(x: Any, windows: Grid) -> Any:
     """Return the largest elements of windows over a small array, and what takes their cotangent back.
 
-    NotImplemented for arrays that are not small, and where a window has no element of the array.
+    NotImplemented for arrays that are not small, or not of real numbers, and where a window has no element of the array.
 
     Parameters
     ----------
     x : array of shape (..., *lengths)
     windows : over its last axes
     """
-    if x.size == 0 or x.size // prod(windows.lengths) * windows.number * windows.size > SMALL:
+    if x.dtype.kind not in "biuf" or x.size == 0 or x.size // prod(windows.lengths) * windows.number * windows.size > SMALL:
         return NotImplemented
     key = "largest", x.size
     if key not in windows.tables:
