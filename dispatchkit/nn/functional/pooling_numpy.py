@@ -177,18 +177,21 @@ def _given_to_blocks(
 def largest_of_few(x: Any, windows: Grid) -> Any:
     """Return the largest elements of windows over a small array, and what takes their cotangent back.
 
-    NotImplemented for arrays that are not small, or not of real numbers, and where a window has no element of the array.
+    NotImplemented for other arrays than small ones of real numbers, and where a window has no element of the array.
 
     Parameters
     ----------
     x : array of shape (..., *lengths)
     windows : over its last axes
     """
-    if x.dtype.kind not in "biuf" or x.size == 0 or x.size // prod(windows.lengths) * windows.number * windows.size > SMALL:
+    if x.dtype.kind not in "biuf" or not x.size:
+        return NotImplemented
+    count = x.size // prod(windows.lengths)
+    if count * windows.number * windows.size > SMALL:
         return NotImplemented
     key = "largest", x.size
     if key not in windows.tables:
-        windows.tables[key] = _table(x.size // prod(windows.lengths), windows)
+        windows.tables[key] = _table(count, windows)
     table, rows = windows.tables[key]
     if table is None:
         return NotImplemented
