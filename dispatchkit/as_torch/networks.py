@@ -20,6 +20,7 @@ from dispatchkit.as_torch.table import ALONE, TRANSLATIONS, is_array
 from dispatchkit.backends.arrays import dtype_name, same_dtype
 from dispatchkit.backends.numpy_sums import HALF, SINGLE
 from dispatchkit.declare.namespace import tensor_namespace as xp
+from dispatchkit.graph.storage import Storage
 from dispatchkit.nn import functional
 from dispatchkit.nn.functional.losses import check_reduction, reduced
 from dispatchkit.nn.functional.pooling import windows_of
@@ -347,6 +348,31 @@ def _largest(input, tables, return_indices):
     return results[0]
 
 
+def _largest_side_by_side(pooled, input, lengths, counts):
+    """Return the largest element of each window, of windows of one length; None where they are not, or one has a NaN.
+
+    Parameters
+    ----------
+    pooled : finds them; what it finds gives its gradient to no NaN, unlike PyTorch's adaptive pooling
+    input : array of floating-point numbers, of others nothing is found
+    lengths, counts : of the last axes, and of windows along each of them
+    """
+    if any(length % count for length, count in zip(lengths, counts, strict=True)):
+        return None
+    if not isinstance(input, Storage) or input.is_tracer or type(input.array) is not np.ndarray:
+        return None
+    if input.array.dtype not in (SINGLE, np.float64):
+        return None
+    kernels = tuple([length // count for length, count in zip(lengths, counts, strict=True)])
+    if len({*kernels}) == 1:
+        y = pooled(input, kernels[0])
+    else:
+        y = pooled(input, kernels)
+    if y.requires_grad and np.isnan(y.array).any():
+        return None
+    return y
+
+
 def _for_each_axis(value, axes):
     """Return a value for each axis; one that is no sequence is that of all."""
     if isinstance(value, Sequence):
@@ -434,13 +460,19 @@ def _of_windows(axes):
     """Yield the functions of largest elements of windows over a number of axes."""
     layer = getattr(nn, f"MaxPool{axes}d")
     several = partial(_lengths_along, layer, axes)
+    pooled = getattr(functional, f"max_pool{axes}d", None)
 
     def adaptive_max_pool(input, output_size, return_indices=False):
         tables, lengths = [], input.shape[-axes:]
         counts = _for_each_axis(output_size, axes)
         if 0 in counts and len(counts) == axes:
             return _of_no_windows(input, counts, return_indices)
-        for length, n in zip(lengths, several("output_size", output_size, lengths), strict=True):
+        counts = several("output_size", output_size, lengths)
+        if pooled is not None and not return_indices and 0 not in lengths:
+            y = _largest_side_by_side(pooled, input, lengths, counts)
+            if y is not None:
+                return y
+        for length, n in zip(lengths, counts, strict=True):
             starts, ends = np.arange(n) * length // n, -(-np.arange(1, n + 1) * length // n)
             tables.append(np.minimum(starts[:, None] + np.arange(max(ends - starts)), ends[:, None] - 1))
         return _largest(input, tables, return_indices)

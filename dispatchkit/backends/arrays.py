@@ -43,6 +43,13 @@ PLAIN: frozenset[type] = frozenset({int, float, complex, bool, str, type(None), 
 UNTRACKED: set[type] = {*PLAIN, tuple, list}
 
 
+def is_plain(value: Any) -> bool:
+    """Return whether a value holds no array, as its type says: one of those, or a tuple of such values."""
+    if type(value) is tuple:
+        return PLAIN.issuperset(map(type, value)) or all(map(is_plain, value))
+    return type(value) in PLAIN
+
+
 class Spec:
     """Shape and dtype of an array whose values are not kept.
 

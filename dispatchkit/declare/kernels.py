@@ -11,7 +11,16 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
-from dispatchkit.backends.arrays import PLAIN, arrivals, engines, is_inexact, kernels_of, namespace_of, raw_array
+from dispatchkit.backends.arrays import (
+    PLAIN,
+    arrivals,
+    engines,
+    is_inexact,
+    is_plain,
+    kernels_of,
+    namespace_of,
+    raw_array,
+)
 from dispatchkit.backends.numpy import numpy_namespace
 from dispatchkit.backends.tracing import is_traced
 from dispatchkit.declare.call_errors import BACKEND_ERRORS, raise_with_context
@@ -267,8 +276,7 @@ def _raw_call(args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[list[Any],
     for place, x in enumerate(args):
         if isinstance(x, Storage):
             raw[place] = x.array
-        # Nor are numbers in a tuple, such as a shape, looked at one by one.
-        elif type(x) not in PLAIN and not (type(x) is tuple and PLAIN.issuperset(map(type, x))):
+        elif type(x) not in PLAIN and not is_plain(x):
             raw[place] = raw_values(x)
     if kwargs:
         kwargs = {name: x if type(x) in PLAIN else raw_values(x) for name, x in kwargs.items()}

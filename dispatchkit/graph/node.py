@@ -11,7 +11,7 @@ from operator import attrgetter
 from types import CodeType, MappingProxyType
 from typing import Any, ClassVar, NamedTuple, Protocol, TypeVar
 
-from dispatchkit.backends.arrays import PLAIN, is_inexact, namespace_of, project
+from dispatchkit.backends.arrays import PLAIN, is_inexact, is_plain, namespace_of, project
 from dispatchkit.errors import AnomalyError, AutogradError, InplaceError
 from dispatchkit.graph.recording import no_grad
 from dispatchkit.graph.storage import Memory, Storage, Vertex, VertexExtras, VertexName, extras_of
@@ -288,7 +288,7 @@ def snapshot_versions(node: Node) -> None:
         if isinstance(value, Storage):
             if value._memory is not None:
                 extras_of(node).versions[id(value)] = value._memory.count
-        elif isinstance(value, (list, tuple)) and not PLAIN.issuperset(map(type, value)):
+        elif isinstance(value, (list, tuple)) and not is_plain(value):
             for tensor in saved_tensors(value):
                 if tensor._memory is not None:
                     extras_of(node).versions[id(tensor)] = tensor._memory.count
@@ -307,7 +307,7 @@ def saved_tensors(saved: Sequence[Any]) -> list[Storage]:
     for value in saved:
         if isinstance(value, Storage):
             tensors.append(value)
-        elif isinstance(value, (list, tuple)):
+        elif isinstance(value, (list, tuple)) and not is_plain(value):
             tensors += saved_tensors(value)
     return tensors
 

@@ -189,3 +189,12 @@ def test_calls_of_several_arguments_are_told_apart_by_all_that_decides() -> None
             torch.nn.functional.layer_norm(X, (2,))
         with pytest.raises(RuntimeError):
             torch.gather(X, 1, torch.tensor([[0], [3]]))
+
+
+def test_arguments_by_name_are_passed_as_they_were_given_the_first_time() -> None:
+    x, w = torch.ones(1, 1, 3, 3, requires_grad=True), torch.ones(2, 1, 2, 2)
+    for b in (torch.tensor([1.0, 2.0]), torch.tensor([3.0, 4.0])):
+        for _ in range(3):
+            y = torch.nn.functional.conv2d(x, w, bias=b, stride=1)
+            assert y[0, :, 0, 0].tolist() == [4 + b[0].item(), 4 + b[1].item()]
+            assert torch.nn.functional.conv2d(x, w, b, 2).shape == (1, 2, 1, 1)

@@ -404,7 +404,10 @@ def sign_of_variance(given: Given) -> None:
 
 @look_each_time_of(f"{F}interpolate", f"{F}upsample", f"{F}upsample_nearest", f"{F}upsample_bilinear")
 def lengths_that_fit(given: Given) -> None:
-    x, factors = given["input"], given.get("scale_factor")
+    x: Any = given["input"]
+    factors: Any = given.get("scale_factor")
+    if type(factors) in (int, float) and abs(factors) < 2.0**20:  # as most are, times which no length overflows
+        return
     if factors is None or x.ndim < 3 or np.size(factors) not in (1, x.ndim - 2):
         return
     lengths = np.multiply(x.shape[2:], np.asarray(factors, dtype=np.float64))
@@ -436,7 +439,7 @@ def shapes_of_statistics(given: Given) -> None:
 
 @look_each_time_of(f"{F}batch_norm", f"{F}instance_norm", "native_batch_norm")
 def both_statistics(given: Given) -> None:
-    if len({given.get(name) is None for name in ("running_mean", "running_var")}) > 1:
+    if (given.get("running_mean") is None) is not (given.get("running_var") is None):
         raise ValueError("running_mean and running_var must either both be None or neither be None")
 
 
@@ -452,9 +455,10 @@ def elements_of_groups(given: Given) -> None:
     x, groups = given["input"], given["num_groups"]
     if isinstance(groups, bool):
         raise TypeError("group_norm(): argument 'num_groups' (position 2) must be int, not bool")
+    lengths = tuple(x.shape)
     # As PyTorch counts them: samples times channels of a group, and what lies behind.
-    if x.ndim > 1 and groups > 0 and x.shape[0] * x.shape[1] // groups * math.prod(x.shape[2:]) == 1:
-        raise ValueError(f"Expected more than 1 value per channel when training, got input size {[*x.shape]}")
+    if len(lengths) > 1 and groups > 0 and lengths[0] * lengths[1] // groups * math.prod(lengths[2:]) == 1:
+        raise ValueError(f"Expected more than 1 value per channel when training, got input size {[*lengths]}")
 
 
 @look_of(f"{F}scaled_dot_product_attention")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 import operator
 from collections.abc import Callable, Mapping, Sequence
 from functools import cache, partial
@@ -175,8 +176,9 @@ class Plan:
             constants.append(value)
             return f"c{len(constants) - 1}"
 
-        first = [passed(x) for x in self.first]
-        arguments = [f"{name}={passed(x)}" for name, x in self.arguments.items()]
+        by_place, by_name = _by_place(function, self.first, self.arguments)
+        first = [passed(x) for x in by_place]
+        arguments = [f"{name}={passed(x)}" for name, x in by_name.items()]
         lines = []
         if self.looks:
             given = {name: passed(value) for name, _, value in self.given}
@@ -211,6 +213,23 @@ class Plan:
             look(given)
         if len(given) != len(before) or not all(map(operator.is_, given.values(), before)):
             raise OtherArgumentsError
+
+
+def _by_place(function: Any, first: Sequence[Any], arguments: Mapping[str, Any]) -> tuple[list[Any], dict[str, Any]]:
+    """Return the arguments of a call by position and by name, by position as far as a function takes them so.
+
+    An operation records what it is given by position in fewer steps.
+    """
+    by_place, by_name = list(first), dict(arguments)
+    try:
+        parameters = list(inspect.signature(function).parameters.values())
+    except (TypeError, ValueError):
+        return by_place, by_name
+    for parameter in parameters[len(by_place) :]:
+        if parameter.kind is not parameter.POSITIONAL_OR_KEYWORD or parameter.name not in by_name:
+            break
+        by_place.append(by_name.pop(parameter.name))
+    return by_place, by_name
 
 
 def _taken(source: Any, args: Sequence[Any], kwargs: Mapping[str, Any]) -> Any:

@@ -14,9 +14,12 @@ from dispatchkit import nn
 from dispatchkit.as_torch.shared import gradient_alone, written_functions
 from dispatchkit.as_torch.table import ALONE, TRANSLATIONS
 from dispatchkit.declare.namespace import tensor_namespace as xp
+from dispatchkit.declare.wrapping import wrap_array
 from dispatchkit.graph.recording import no_grad
+from dispatchkit.graph.storage import Storage
 from dispatchkit.nn import functional
 from dispatchkit.nn.functional.losses import check_reduction, reduced
+from dispatchkit.tensor import Tensor
 
 DROPPED = -1.7580993408473766  # what alpha dropout puts in place of an element: the least that SELU gives
 # The logarithm of what cannot happen, finite so that slopes are.
@@ -391,9 +394,11 @@ def _dropout_of_channels(axes):
             before = 1  # of one sample alone; two axes are always taken for samples and channels
         if not training or p == 0:
             return input
-        if p < 1 and input.numel() and input.ndim < (2 if axes == 2 else 1):
+        if p < 1 and input.ndim < (2 if axes == 2 else 1) and input.numel():
             raise RuntimeError("Feature dropout requires at least 2 dimensions in the input")
         shape = (*input.shape[:before], *(1,) * (input.ndim - before))
+        if isinstance(input, Storage) and not input.is_tracer and type(input.array) is np.ndarray:
+            return xp.multiply(input, functional.dropout(wrap_array(Tensor, np.ones(shape, input.array.dtype)), p))
         return input * functional.dropout(xp.ones(shape, dtype=input.dtype), p)
 
     return dropout
@@ -429,9 +434,10 @@ def _look_at_axes_of_channels(name, axes, found):
 def linear(input, weight, bias=None):
     if bias is None:
         return functional.linear(input, weight)
-    if input.ndim == 2 and weight.ndim == 1:
-        raise RuntimeError(f"mat2 must be a matrix, got 1-D tensor: weight has shape {[*weight.shape]}")
-    if tuple(bias.shape) == tuple(weight.shape[:1]):
+    of_weight, of_bias = tuple(weight.shape), tuple(bias.shape)
+    if len(of_weight) == 1 and input.ndim == 2:
+        raise RuntimeError(f"mat2 must be a matrix, got 1-D tensor: weight has shape {[*of_weight]}")
+    if of_bias == of_weight[:1]:
         return functional.linear(input, weight, bias)
     y = functional.linear(input, weight)
     if np.broadcast_shapes(bias.shape, y.shape) != tuple(y.shape) or (

@@ -9,6 +9,8 @@ import inspect
 from functools import partial
 from typing import Any
 
+import numpy as np
+
 from dispatchkit import nn
 from dispatchkit.as_torch.shared import copy_if_recorded, written_functions
 from dispatchkit.as_torch.table import ALONE, TRANSLATIONS, Function
@@ -16,14 +18,21 @@ from dispatchkit.backends.arrays import same_dtype
 from dispatchkit.backends.numpy_sums import HALF, SINGLE
 from dispatchkit.declare.namespace import tensor_namespace as xp
 from dispatchkit.graph.recording import no_grad
+from dispatchkit.graph.storage import Storage
 from dispatchkit.marks import override
 from dispatchkit.nn import functional
 
 __all__ = ["LAYERS"]
 
+NUMBER_OF_HALF = HALF.num
+
 
 def _is_half(x: Any) -> bool:
     """Return whether samples are of half precision."""
+    if isinstance(x, Storage) and not x.is_tracer:
+        x = x.array  # whose dtype is looked at in a tenth of the time
+        if type(x) is np.ndarray:
+            return bool(x.dtype.num == NUMBER_OF_HALF)
     return hasattr(x, "dtype") and same_dtype(x.dtype, HALF)
 
 
@@ -77,9 +86,9 @@ class InDtypeOfSamples(InSinglePrecision):
 
 
 def batch_norm(input, running_mean, running_var, weight=None, bias=None, training=False, momentum=0.1, eps=1e-5):
-    if training and not input.numel():
+    if training and 0 in input.shape:
         return xp.clone(input)
-    if training:
+    if training and not (running_mean is None is running_var):
         _track(input, (0, *range(2, input.ndim)), running_mean, running_var, momentum)
     return functional.batch_norm(input, running_mean, running_var, weight, bias, training=training, eps=eps)
 
@@ -92,9 +101,10 @@ def instance_norm(
         if None not in statistics:
             running_mean, running_var = (xp.astype(x, input.dtype, copy=False) for x in statistics)
         return functional.batch_norm(input, running_mean, running_var, weight, bias, eps=eps)
-    if not input.numel():
+    if 0 in input.shape:
         return xp.clone(input)
-    _track(input, tuple(range(2, input.ndim)), running_mean, running_var, momentum)
+    if not (running_mean is None is running_var):
+        _track(input, tuple(range(2, input.ndim)), running_mean, running_var, momentum)
     return functional.group_norm(input, input.shape[1], copy_if_recorded(weight), bias, eps)
 
 
