@@ -148,7 +148,7 @@ OF_DATA = frozenset({"as_tensor", "asarray", "from_numpy"})
 # Functions of which no axes mean all of them.
 NO_AXES_ARE_ALL = frozenset(
     {
-        *("amax", "amin", "count_nonzero", "linalg.vector_norm", "logsumexp", "mean", "nanmean", "nansum", "norm"),
+        *("amax", "amin", "count_nonzero", "linalg.vector_norm", "logsumexp", "mean", "nanmean", "nansum"),
         *("special.logsumexp", "std", "std_mean", "sum", "var", "var_mean"),
     }
 )

@@ -200,10 +200,10 @@ def _look_at_dropout(path: str, *, training: bool) -> None:
     @look_each_time_of(path)
     def floats_to_drop(given: Given) -> None:
         x = given["input"]
-        draws = given.get("training", training) and 0 < given.get("p", 0.5) < 1
+        draws = given.get("training", training) and 0 < given.get("p", 0.5) < 1 and x.numel()
         if path.endswith("alpha_dropout") and draws and kind_of(x) == "c":
             raise NotImplementedError(f'"{path.rpartition(".")[2]}" not implemented for {dtype_name(x)!r}')
-        if draws and kind_of(x) in "bui" and x.numel():
+        if draws and kind_of(x) in "bui":
             raise RuntimeError(f"result type Double can't be cast to the desired output type {dtype_name(x)}")
 
 

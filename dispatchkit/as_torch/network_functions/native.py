@@ -59,13 +59,23 @@ def native_group_norm(input, weight, bias, N, C, HxW, group, eps):
 
 
 def grid_sampler_2d(input, grid, interpolation_mode, padding_mode, align_corners):
-    mode = word_for("grid_sampler", "interpolation_mode", interpolation_mode, INTERPOLATIONS, RuntimeError)
-    padding = word_for("grid_sampler", "padding_mode", padding_mode, PADDINGS, RuntimeError)
-    return grid_sample(input, grid, mode, padding, align_corners)
+    return _sample_grid(2, input, grid, interpolation_mode, padding_mode, align_corners)
 
 
 def grid_sampler_3d(input, grid, interpolation_mode, padding_mode, align_corners):
-    return grid_sampler_2d(input, grid, interpolation_mode, padding_mode, align_corners)
+    return _sample_grid(3, input, grid, interpolation_mode, padding_mode, align_corners)
+
+
+def _sample_grid(axes, input, grid, interpolation_mode, padding_mode, align_corners):
+    """Return the elements of arrays with a number of axes beside those of samples and channels, at places of a grid."""
+    if input.ndim and grid.ndim and input.ndim != axes + 2:
+        raise RuntimeError(
+            f"grid_sampler_{axes}d(): expected {axes + 2}D input and grid with same number of dimensions, but got "
+            f"input with sizes {[*input.shape]} and grid with sizes {[*grid.shape]}"
+        )
+    mode = word_for("grid_sampler", "interpolation_mode", interpolation_mode, INTERPOLATIONS, RuntimeError)
+    padding = word_for("grid_sampler", "padding_mode", padding_mode, PADDINGS, RuntimeError)
+    return grid_sample(input, grid, mode, padding, align_corners)
 
 
 ALONE.update(written_functions(globals()))
