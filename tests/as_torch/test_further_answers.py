@@ -77,6 +77,11 @@ ANSWERS: list[tuple[Callable[[], Any], Any]] = [
     (lambda: torch.norm(SQUARE, dim=()), 15**0.5),
     (lambda: torch.cov(T(-0.8), correction=0, aweights=T(2.88)), 0.0),
     (lambda: torch.index_copy(T(5.0), 0, T([0]), T([7.0])), 7.0),
+    (lambda: F.binary_cross_entropy_with_logits(T([0.0]), T([1.0]), None, T(2j)), torch.log(T(2.0)).item()),
+    (lambda: F.kl_div(NONE[:, None], NONE[:, None], reduction="batchmean").isnan(), True),
+    (lambda: F.linear_cross_entropy(torch.ones(2, 0), torch.ones(4, 0), T([3, 1])), 1.3862943611198906),
+    (lambda: F.grid_sample(whole(0, 3, 5, 5), whole(0, 4, 4, 2), align_corners=False).dtype, torch.int64),
+    (lambda: F.grid_sample(torch.zeros(2, 3, 5, 5) * 1j, torch.zeros(2, 0, 4, 2) * 1j).shape, (2, 3, 0, 4)),
 ]
 
 
@@ -156,6 +161,12 @@ def test_what_pytorch_answers_is_answered(call: Callable[[], Any], expected: Any
         (lambda: torch.masked.logaddexp(TRUE, TRUE, other_mask=TRUE), NotImplementedError, "on boolean input"),
         (lambda: CUBE[..., ..., 0], IndexError, "an index has one ellipsis"),
         (lambda: ROW.to(torch.uint8).__setitem__(TRUE, T(-2.5)), RuntimeError, "cannot be converted to type uint8"),
+        (lambda: F.interpolate(CUBE[:, :0], 3), RuntimeError, r"Non-empty 3D data tensor expected .* \[2, 0, 3\]"),
+        (
+            lambda: F.grid_sample(torch.ones(2, 3, 0, 5), torch.ones(2, 4, 4, 2)),
+            RuntimeError,
+            r"non-empty spatial dimensions, found shape \(2, 3, 0, 5\)",
+        ),
         (lambda: torch.norm(SQUARE, "nuc", dim=()), RuntimeError, r"dim must be a 2-tuple. Got \(\)"),
         (lambda: CUBE.norm("fro", (0, 1, 2)), RuntimeError, r"dim must be a 2-tuple. Got \(0, 1, 2\)"),
         (lambda: torch.logspace(2, 3, 1, NAN, dtype=torch.int64), RuntimeError, "cannot be converted to type int64"),

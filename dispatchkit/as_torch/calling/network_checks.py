@@ -294,7 +294,8 @@ def dtype_of_weights(given: Given) -> None:
         raise RuntimeError(
             "binary_cross_entropy_with_logits: Subtraction, the `-` operator, with a bool tensor is not supported"
         )
-    arrays = {name: value for name, value in given.items() if is_array(value)}
+    names = ("input", "target", "weight", "pos_weight")
+    arrays: dict[str, Any] = {name: given[name] for name in names if is_array(given.get(name))}
     target = given["target"]
     if kind_of(given["input"]) != "f" or len({numpy_dtype(x.dtype) for x in arrays.values()}) < 2:
         return

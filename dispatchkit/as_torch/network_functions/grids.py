@@ -125,6 +125,8 @@ def grid_sample(input, grid, mode="bilinear", padding_mode="zeros", align_corner
     n = input.ndim - 2
     _check_sampling(input, grid, mode, padding_mode)
     lengths = input.shape[2:]
+    if not input.numel() or not grid.numel():  # of any dtype
+        return xp.zeros((*input.shape[:2], *grid.shape[1:-1]), dtype=input.dtype)
     # The first coordinate is that of the last axis.
     places = [_place(grid[..., n - 1 - axis], length, align_corners) for axis, length in enumerate(lengths)]
     into_axes = partial(_into_axes, lengths, padding_mode, align_corners)
@@ -149,6 +151,10 @@ def _check_sampling(input, grid, mode, padding_mode):
         raise ValueError(
             f"grid_sample: grid must have shape (N, ..., {n}) for input of shape {tuple(input.shape)}, "
             f"found {tuple(grid.shape)}"
+        )
+    if 0 in input.shape[2:]:
+        raise RuntimeError(
+            f"grid_sample: expected input to have non-empty spatial dimensions, found shape {tuple(input.shape)}"
         )
     if mode == "bicubic" and n != 2:
         raise RuntimeError(
