@@ -249,7 +249,8 @@ def dtype_of_bias(given: Given) -> None:
     bias: Any = given.get("bias")
     if is_array(bias) and kind_of(x) == "c" and bias.dtype != x.dtype:
         raise RuntimeError(f"Input type ({dtype_name(x)}) and bias type ({dtype_name(bias)}) should be the same")
-    if is_array(bias) and kind_of(bias) == "f" and kind_of(x) in "bui":
+    is_word = isinstance(given.get("padding"), str)
+    if is_array(bias) and kind_of(bias) == "f" and kind_of(x) in "bui" and not is_word:
         raise RuntimeError(f"result type {dtype_name(bias)} can't be cast to the desired output type {dtype_name(x)}")
     if is_array(bias) and kind_of(bias) != "c":
         given["bias"] = xp.astype(bias, x.dtype, copy=False)

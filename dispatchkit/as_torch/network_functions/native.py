@@ -5,6 +5,8 @@ What a norm gives back besides its result has a gradient of the group norm alone
 
 from __future__ import annotations
 
+import numpy as np
+
 from dispatchkit.as_torch.network_functions.grids import grid_sample
 from dispatchkit.as_torch.network_functions.norms import batch_norm
 from dispatchkit.as_torch.shared import word_for, written_functions
@@ -68,7 +70,9 @@ def grid_sampler_3d(input, grid, interpolation_mode, padding_mode, align_corners
 
 def _sample_grid(axes, input, grid, interpolation_mode, padding_mode, align_corners):
     """Return the elements of arrays with a number of axes beside those of samples and channels, at places of a grid."""
-    if input.ndim and grid.ndim and input.ndim != axes + 2:
+    if not input.ndim or not grid.ndim:
+        raise np.exceptions.AxisError("Dimension specified as 0 but tensor has no dimensions")
+    if input.ndim != axes + 2:
         raise RuntimeError(
             f"grid_sampler_{axes}d(): expected {axes + 2}D input and grid with same number of dimensions, but got "
             f"input with sizes {[*input.shape]} and grid with sizes {[*grid.shape]}"
