@@ -82,6 +82,7 @@ SYNONYMS_OF = {
     "split": {"split_size": "split_size_or_sections", "input": "tensor"},
     "unsafe_split": {"split_size": "split_size_or_sections", "input": "tensor"},
     "linalg.lstsq": {"b": "B"},
+    "multinomial": {"input": "probs"},
     "linalg.tensorsolve": {"other": "B"},
     "view": {"size": "shape"},
     "view_copy": {"size": "shape"},

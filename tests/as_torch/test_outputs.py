@@ -84,4 +84,4 @@ def test_powers_of_matrices_are_written_in_their_own_dtype(power: int) -> None:
     for function in (torch.matrix_power, torch.linalg.matrix_power):
         assert function(matrix, power, out=torch.empty(0)).tolist() == [[2.0**power, 0.0], [0.0, 2.0**power]]
         with pytest.raises(RuntimeError, match="Expected out tensor to have dtype float64, but got float32 instead"):
-            function(matrix, n=power, out=single)
+            function(n=power, out=single, input=matrix)

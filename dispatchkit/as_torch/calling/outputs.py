@@ -49,10 +49,10 @@ def is_of_one_dtype(path: str, category: str, args: tuple[Any, ...], kwargs: dic
     args, kwargs : the other arguments
     """
     if path == "fft.ifft":  # that of complex numbers is written into those of other precisions
-        x: Any = (*args, *kwargs.values())[0]
-        return numpy_dtype(x.dtype).kind != "c"
+        x: Any = (*args, kwargs.get("input"))[0]
+        return not (isinstance(x, Storage) and numpy_dtype(x.dtype).kind == "c")  # type: ignore[attr-defined]
     if path in ("matrix_power", "linalg.matrix_power"):  # the last product is computed in `out`
-        return kwargs.get("n", args[-1]) not in (0, 1)
+        return [*args, kwargs.get("n")][min(len(args), 1)] not in (0, 1)
     return category == "same"
 
 
