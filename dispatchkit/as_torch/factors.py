@@ -506,6 +506,10 @@ def linalg_cond(input, p=None):
 def linalg_tensorsolve(A, B, dims=None):
     if dims is not None and A.ndim:
         A = xp.moveaxis(A, tuple(dims), tuple(range(A.ndim - len(dims), A.ndim)))
+    if B.ndim > A.ndim:
+        raise RuntimeError(
+            f"linalg.tensorsolve: A must have at least as many axes as B, found shapes {[*A.shape]} and {[*B.shape]}"
+        )
     unknown = tuple(A.shape[B.ndim :])
     if math.prod(unknown) != math.prod(B.shape):
         raise RuntimeError(

@@ -35,6 +35,7 @@ from dispatchkit.as_torch.shared import (
 from dispatchkit.as_torch.table import ALONE, TRANSLATIONS, Function, NotTranslated, Values, is_array
 from dispatchkit.backends.arrays import numpy_dtype
 from dispatchkit.declare.namespace import tensor_namespace as xp
+from dispatchkit.declare.wrapping import holds
 from dispatchkit.graph.storage import Storage
 from dispatchkit.tensor.numpy_arguments import signature_in_numpy
 
@@ -313,6 +314,8 @@ def split(tensor, split_size_or_sections, dim=0):
     if isinstance(size, int):
         # Where there is nothing, pieces may have no elements.
         cuts = tuple(range(size, tensor.shape[dim], max(size, 1)))
+    elif not size:
+        return ()
     else:
         cuts = tuple(accumulate(size[:-1]))
     return xp.split(tensor, cuts, axis=dim)
@@ -345,15 +348,17 @@ def squeeze(input, dim=None):
 def norm(input, p="fro", dim=None, keepdim=False, *, dtype=None):
     if dtype is not None:
         input = xp.astype(input, numpy_dtype(dtype))
-    if p == "nuc":
-        if dim is None:
-            dim = tuple(range(input.ndim))
-        if np.size(dim) != 2:
-            raise RuntimeError(f"linalg.matrix_norm: dim must be a 2-tuple. Got {dim}")
-        return linalg_matrix_norm(input, p, dim, keepdim)
     axis = dim
     if isinstance(dim, list):
         axis = tuple(dim)
+    if p == "nuc" and dim is None:
+        axis = tuple(range(input.ndim))
+    if (p == "nuc" and np.size(axis) != 2) or (p == "fro" and np.size(axis) > 2):
+        raise RuntimeError(f"linalg.matrix_norm: dim must be a 2-tuple. Got {axis}")
+    if p == "nuc":
+        return linalg_matrix_norm(input, p, axis, keepdim)
+    if axis == ():  # all of them
+        axis = None
     order = p
     if p in ("fro", None):
         order = 2
@@ -600,6 +605,8 @@ def histogram(input, bins=100, *, range=None, weight=None, density=False):
         _, ends = np.histogram(x.detach(), 1, range)
         edges = between(float(ends[0]), float(ends[1]), bins + 1)
         bins = xp.asarray(edges, dtype=input.dtype).to(like=x)
+    elif is_array(bins) and holds(xp.any(xp.isnan(bins))):
+        raise ValueError(f"`bins` must increase, found NaN among {bins.detach().tolist()}")
     if weight is None:
         counts, edges = np.histogram(x, bins, None, density)
     else:  # added up bin by bin: differences of running sums are NaN behind a weight that is

@@ -158,7 +158,9 @@ def kl_div(input, target, reduction="mean", log_target=False):
     if input.ndim:
         count = input.shape[0]
     total = functional.kl_div(*xp.broadcast_arrays(input, target), reduction="sum", log_target=log_target)
-    return total / max(count, 1)
+    if not count:  # the mean of nothing
+        return total * np.nan
+    return total / count
 
 
 def linear_cross_entropy(
@@ -176,9 +178,8 @@ def linear_cross_entropy(
     bias = None
     if linear_bias is not None:
         bias = xp.reshape(linear_bias, (-1,))
-    scores = functional.linear(
-        copy_if_recorded(input), xp.reshape(copy_if_recorded(linear_weight), (-1, input.shape[-1])), bias
-    )
+    rows = (math.prod(linear_weight.shape[:-1]), input.shape[-1])
+    scores = functional.linear(copy_if_recorded(input), xp.reshape(copy_if_recorded(linear_weight), rows), bias)
     scores = xp.reshape(scores, (*input.shape[:-1], *linear_weight.shape[:-1]))
     if ignore_index is None:
         ignore_index = -100
@@ -512,6 +513,7 @@ def interpolate(
     recompute_scale_factor=None,
     antialias=False,
 ):
+    _check_filled(input, mode)
     is_bytes = dtype_name(input.dtype) == "uint8" and mode in ("bilinear", "bicubic")
     if mode == "area" and input.ndim in (3, 4, 5) and align_corners is None and not antialias:
         lengths = new_lengths(input.shape[2:], size, scale_factor, least=0)
@@ -548,6 +550,19 @@ def interpolate(
         if is_bytes:
             y = xp.clip(xp.floor(y + 0.5), 0.0, 255.0)
     return y
+
+
+def _check_filled(input, mode):
+    """Raise for samples without elements, which have means over areas alone, and in volumes not these either.
+
+    Raises
+    ------
+    RuntimeError : naming the shape
+    """
+    if input.ndim in (3, 4, 5) and 0 in input.shape[1:] and (mode != "area" or input.ndim == 5):
+        raise RuntimeError(
+            f"interpolate: Non-empty {input.ndim}D data tensor expected but got a tensor with sizes {[*input.shape]}"
+        )
 
 
 def _shares_of_neighbours(before, length, step, align_corners, cubic):

@@ -87,8 +87,9 @@ def logspace(start, end, steps, base=10.0, *, dtype=None, device=None, requires_
     if _is_integral(dtype):
         with np.errstate(all="ignore"):
             exponents = between(_whole(start, dtype), _whole(end, dtype), steps)
-            if steps == 1:
+            if steps == 1:  # of whose number the dtype is looked at
                 exponents = np.asarray([_number(start)])
+                _whole(float(np.power(float(base), exponents)[0]), dtype)
             powers = np.power(float(base), exponents)
             numbers = np.where(np.isfinite(powers), powers, 0.0).astype(np.int64)
             return xp.asarray(numbers.astype(numpy_dtype(dtype)), dtype=dtype, **made)

@@ -32,7 +32,7 @@ from dispatchkit.as_torch.calling import (  # noqa: F401  # they enter what they
 from dispatchkit.as_torch.calling.arguments import arguments_by_name, count_of_tensors, in_new_order
 from dispatchkit.as_torch.calling.checks import CHECKS, EACH_TIME, LOOKS, kind_of
 from dispatchkit.as_torch.calling.dtypes import FACTORS, UNIFORM, check_dtypes, check_factors
-from dispatchkit.as_torch.calling.outputs import written_into
+from dispatchkit.as_torch.calling.outputs import is_of_one_dtype, written_into
 from dispatchkit.as_torch.calling.plans import Plan, key_of, plan_of, unchanged_by
 from dispatchkit.as_torch.calling.promotion import PROMOTING, in_common_dtype
 from dispatchkit.as_torch.calling.raised import as_raised_by_pytorch
@@ -272,7 +272,7 @@ class FunctionCaller:
             len(args) + len(rest) == 1 or any(isinstance(value, Storage) for value in (*args[1:], *rest.values()))
         )
         several = self.path in LISTS or (len(self.results) > 1 and not gives_one)
-        name, same = self.path.rpartition(".")[2], self.signatures.out == "same"
+        name, same = self.path.rpartition(".")[2], is_of_one_dtype(self.path, self.signatures.out, args, rest)
         return written_into(name, kwargs["out"], self, args, rest, several=several, same=same)
 
     def as_method(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:

@@ -250,7 +250,7 @@ def slices_to_combine(given: Given) -> None:
     x, index, source = given["input"], given["index"], given["source"]
     axis, length = axis_of(given)
     count = index.numel()
-    if not x.ndim and not source.ndim and count != 1:
+    if not axis and not source.ndim and count != 1:
         raise IndexError("Dimension specified as 0 but tensor has no dimensions")
     if count != (source.shape[axis] if axis < source.ndim else 1):
         raise RuntimeError(
@@ -277,15 +277,14 @@ def slices_to_copy(given: Given) -> None:
         )
     if not source.ndim and count != 1:
         raise IndexError(f"index_copy_(): When source is scalar, index should have one element (got {count})")
-    if source.ndim and x.ndim and count != source.shape[axis]:
-        raise IndexError(
-            f"index_copy_(): Number of indices ({count}) should be equal to source.size(dim) ({source.shape[axis]})"
-        )
-    parts = without(x.shape, axis) if x.ndim else ()
-    if x.ndim and (without(source.shape, axis) if source.ndim else ()) != parts:
+    if without(source.shape, axis) != without(x.shape, axis):
         raise RuntimeError(
             f"index_copy_(): Source/destination tensor must have same slice shapes, found {[*source.shape]} and "
             f"{[*x.shape]} apart from dimension {axis}"
+        )
+    if source.ndim and count != source.shape[axis]:
+        raise IndexError(
+            f"index_copy_(): Number of indices ({count}) should be equal to source.size(dim) ({source.shape[axis]})"
         )
     check_bounds(index, length, axis, IndexError)
 

@@ -200,10 +200,10 @@ def _look_at_dropout(path: str, *, training: bool) -> None:
     @look_each_time_of(path)
     def floats_to_drop(given: Given) -> None:
         x = given["input"]
-        draws = given.get("training", training) and 0 < given.get("p", 0.5) < 1
+        draws = given.get("training", training) and 0 < given.get("p", 0.5) < 1 and x.numel()
         if path.endswith("alpha_dropout") and draws and kind_of(x) == "c":
             raise NotImplementedError(f'"{path.rpartition(".")[2]}" not implemented for {dtype_name(x)!r}')
-        if draws and kind_of(x) in "bui" and x.numel():
+        if draws and kind_of(x) in "bui":
             raise RuntimeError(f"result type Double can't be cast to the desired output type {dtype_name(x)}")
 
 
@@ -249,7 +249,8 @@ def dtype_of_bias(given: Given) -> None:
     bias: Any = given.get("bias")
     if is_array(bias) and kind_of(x) == "c" and bias.dtype != x.dtype:
         raise RuntimeError(f"Input type ({dtype_name(x)}) and bias type ({dtype_name(bias)}) should be the same")
-    if is_array(bias) and kind_of(bias) == "f" and kind_of(x) in "bui":
+    is_word = isinstance(given.get("padding"), str)
+    if is_array(bias) and kind_of(bias) == "f" and kind_of(x) in "bui" and not is_word:
         raise RuntimeError(f"result type {dtype_name(bias)} can't be cast to the desired output type {dtype_name(x)}")
     if is_array(bias) and kind_of(bias) != "c":
         given["bias"] = xp.astype(bias, x.dtype, copy=False)
@@ -294,7 +295,8 @@ def dtype_of_weights(given: Given) -> None:
         raise RuntimeError(
             "binary_cross_entropy_with_logits: Subtraction, the `-` operator, with a bool tensor is not supported"
         )
-    arrays = {name: value for name, value in given.items() if is_array(value)}
+    names = ("input", "target", "weight", "pos_weight")
+    arrays: dict[str, Any] = {name: given[name] for name in names if is_array(given.get(name))}
     target = given["target"]
     if kind_of(given["input"]) != "f" or len({numpy_dtype(x.dtype) for x in arrays.values()}) < 2:
         return

@@ -128,6 +128,8 @@ def grid_sample(input, grid, mode="bilinear", padding_mode="zeros", align_corner
     n = input.ndim - 2
     _check_sampling(input, grid, mode, padding_mode)
     lengths = input.shape[2:]
+    if not input.numel() or not grid.numel():  # of any dtype
+        return xp.zeros((*input.shape[:2], *grid.shape[1:-1]), dtype=input.dtype)
     # The first coordinate is that of the last axis.
     places = [_place(grid[..., n - 1 - axis], length, align_corners) for axis, length in enumerate(lengths)]
     into_axes = partial(_into_axes, lengths, padding_mode, align_corners)
@@ -152,6 +154,10 @@ def _check_sampling(input, grid, mode, padding_mode):
         raise ValueError(
             f"grid_sample: grid must have shape (N, ..., {n}) for input of shape {tuple(input.shape)}, "
             f"found {tuple(grid.shape)}"
+        )
+    if 0 in input.shape[2:]:
+        raise RuntimeError(
+            f"grid_sample: expected input to have non-empty spatial dimensions, found shape {tuple(input.shape)}"
         )
     if mode == "bicubic" and n != 2:
         raise RuntimeError(
@@ -377,9 +383,16 @@ def _check_probability(name, p):
 
 def _dropout(input, p=0.5, training=True, inplace=False):
     _check_probability("dropout", p)
-    if not training or p == 0:
+    if not training or p == 0 or not input.numel():
         return input
+    if p == 1:
+        return _nothing_of(input)
     return functional.dropout(input, p)
+
+
+def _nothing_of(x):
+    """Return an array times 0, in its dtype: of NaN and infinities, NaN."""
+    return x * xp.zeros((), dtype=x.dtype)
 
 
 def _dropout_of_channels(axes):
@@ -392,9 +405,11 @@ def _dropout_of_channels(axes):
         before = 2
         if axes != 2 and input.ndim != axes + 2:
             before = 1  # of one sample alone; two axes are always taken for samples and channels
-        if not training or p == 0:
+        if not training or p == 0 or not input.numel():
             return input
-        if p < 1 and input.ndim < (2 if axes == 2 else 1) and input.numel():
+        if p == 1:
+            return _nothing_of(input)
+        if input.ndim < (2 if axes == 2 else 1):
             raise RuntimeError("Feature dropout requires at least 2 dimensions in the input")
         shape = (*input.shape[:before], *(1,) * (input.ndim - before))
         if isinstance(input, Storage) and not input.is_tracer and type(input.array) is np.ndarray:
@@ -461,7 +476,7 @@ def _adaptive_avg_pool(axes):
         before, own = input.shape[: input.ndim - axes], input.shape[input.ndim - axes :]
         if 0 in own and set(lengths) == {1}:
             return xp.sum(input, axis=tuple(range(input.ndim - axes, input.ndim)), keepdims=True) * np.nan
-        if 0 not in lengths:
+        if 0 not in lengths and 0 not in before:
             return pool(input, output_size)
         rest = [length if asked is None else asked for asked, length in zip(lengths, own, strict=True)]
         return xp.zeros((*before, *rest), dtype=input.dtype)
@@ -472,12 +487,10 @@ def _adaptive_avg_pool(axes):
 def _alpha_dropout(of_features, /, input, p=0.5, training=False, inplace=False):
     """Return elements of which some are replaced, scaled to the mean and variance that they had."""
     _check_probability("alpha_dropout", p)
-    if not training:
-        return input
-    if p == 0:
+    if not training or p == 0 or not input.numel():
         return input
     if p == 1:
-        return input * xp.zeros((), dtype=input.dtype)
+        return _nothing_of(input)
     if of_features:
         shape = (*input.shape[:2], *(1,) * (input.ndim - 2))
     else:

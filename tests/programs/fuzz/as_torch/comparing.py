@@ -363,9 +363,11 @@ def dtypes_of(call: Call) -> set[str]:
 
 
 def of_numbers_apart(a: Any, b: Any, apart: Any) -> str:
-    """Return what is said where all that differ are not finite in PyTorch alone, or went to a neighbour."""
+    """Return what is said where all that differ are not finite in one library alone, or went to a neighbour."""
     if (np.isnan(b) & ~np.isnan(a))[apart].all():
         return " (NaN there alone)"
+    if (np.isnan(a) & ~np.isnan(b))[apart].all():
+        return " (NaN here alone)"
     if (np.isinf(b) & np.isfinite(a))[apart].all():
         return " (infinite there alone)"
     if ((np.isnan(b) & ~np.isnan(a)) | (np.isinf(b) & np.isfinite(a)))[apart].all():
