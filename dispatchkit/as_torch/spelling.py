@@ -328,6 +328,7 @@ def spell(value: Any) -> Any:
 
 PARAMETER = type(nn.Parameter(PlainTensor([0.0]).as_subclass(Tensor)))
 ALIKE: frozenset[type] = frozenset({Tensor, PARAMETER})  # which operations compute alike
+UNCHANGED = ALIKE | {autograd.function.FunctionCtx}  # in which nothing is to be adopted
 
 
 # Functions.
@@ -338,6 +339,8 @@ def spelling_results(function: Call, *, arguments: bool = False) -> Call:
 
     @functools.wraps(function)
     def call(*args: Any, **kwargs: Any) -> Any:
+        if arguments and UNCHANGED.issuperset(map(type, args)):
+            return function(*args, **kwargs)
         if arguments:
             return function(*map(spell, args), **kwargs)
         return spell(function(*args, **kwargs))
@@ -532,6 +535,7 @@ class Function(autograd.Function):
     """A `dispatchkit.autograd.Function` whose rules get tensors with PyTorch's methods."""
 
     __module__ = f"{HOME}.autograd"
+    _cotangents_in = Tensor
 
     def __init_subclass__(cls, **kwargs: Any) -> None:
         for name in ("backward", "jvp", "vjp", "vmap"):

@@ -576,11 +576,11 @@ def place_of(tensor: Any, what: str) -> Vertex:
     ------
     TypeError, AutogradError : if it is neither, or no gradient flows to it, saying what it is for
     """
-    if isinstance(tensor, GradientEdge):
-        return tensor.node
     if not isinstance(tensor, Storage):
+        if isinstance(tensor, GradientEdge):
+            return tensor.node
         raise TypeError(f"{what} is a {class_name(type(tensor))}, not a tensor{_advice_for(tensor)}")
-    vertex = vertex_of(tensor)
+    vertex = tensor._node if tensor._memory is None else vertex_of(tensor)
     if vertex is None:
         raise AutogradError(
             f"{what} does not require grad and has no grad_fn: nothing it depends on requires a gradient; to "
