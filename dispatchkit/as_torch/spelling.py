@@ -227,6 +227,8 @@ class Tensor(PlainTensor):
     @override
     def contiguous(self, *, memory_format: Any = None) -> Any:
         """Return the tensor with its elements in order in memory; a layout changes nothing here."""
+        if not self.is_tracer and type(self.array) is np.ndarray and self.array.flags.c_contiguous:
+            return self
         return super().contiguous()
 
     __rdiv__ = PlainTensor.__rtruediv__
@@ -339,10 +341,8 @@ def spelling_results(function: Call, *, arguments: bool = False) -> Call:
 
     @functools.wraps(function)
     def call(*args: Any, **kwargs: Any) -> Any:
-        if arguments and UNCHANGED.issuperset(map(type, args)):
-            return function(*args, **kwargs)
         if arguments:
-            return function(*map(spell, args), **kwargs)
+            return function(*(args if UNCHANGED.issuperset(map(type, args)) else map(spell, args)), **kwargs)
         return spell(function(*args, **kwargs))
 
     return call
@@ -379,7 +379,7 @@ def caller(path: str, function: Call, names: Any, targets: Any, shown: Any, oper
     operation : which the other belongs to, or None
     count : how many parameters of an operation are by position alone
     """
-    whole = FunctionCaller(path, function, names, targets, shown, count, spell)
+    whole = FunctionCaller(path, function, names, targets, shown, count, spell, Tensor)
     shown = shown_as_named(whole.names, shown)
     most = len(names) if operation is None else count
     answer: Call = whole.__call__

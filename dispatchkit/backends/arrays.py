@@ -412,7 +412,7 @@ def in_own_graph(array: Any) -> bool:
 
 def without_graph(array: Any) -> Any:
     """Return a raw array outside the graph that its own library records."""
-    if in_own_graph(array):
+    if type(array) is not np.ndarray and in_own_graph(array):
         return array.detach()
     return array
 

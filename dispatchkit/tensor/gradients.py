@@ -26,6 +26,7 @@ from dispatchkit.graph.storage import (
     extras_of,
     memory_of,
     share_memory,
+    share_outside,
     version_of,
     vertex_of,
 )
@@ -353,12 +354,12 @@ class GradientMethods(Storage):
 
     def detach(self) -> Self:
         """Return a tensor with the same memory, outside the graph."""
-        view = wrap_array(tensor_protocol.types.results_of(type(self)), without_graph(self.array))
-        if hasattr(self, "__dict__") and hasattr(view, "__dict__"):
-            view.__dict__.update(self.__dict__)
+        view = wrap_array(type(self).__dispatch_results__ or type(self), without_graph(self.array))
+        if (held := getattr(self, "__dict__", None)) and hasattr(view, "__dict__"):
+            view.__dict__.update(held)
         if slotted:
             take_attributes(view, (self,))
-        share_memory(view, self, family=False)
+        share_outside(view, self)
         return view  # type: ignore[no-any-return]  # of this class, or the one it names for results
 
     def detach_(self) -> Self:
