@@ -111,7 +111,7 @@ def let_go(outside: list[Any], known: set[int]) -> None:
     while outside:
         gradient = outside.pop()
         if type(gradient) is ndarray and gradient.base is None:
-            known.add(id(gradient))
+            known.add(id(gradient))  # as `_memory_key` says
         elif type(gradient) is list:
             outside += gradient
         else:
@@ -153,7 +153,10 @@ def _is_whole(g: np.ndarray[Any, Any], owner: Any) -> bool:
 
 def _memory_key(array: Any) -> int:
     """Return what tells the memory of an array from that of others, while it lives."""
-    if type(array) is not ndarray and hasattr(array, "untyped_storage"):
+    if type(array) is ndarray:
+        if array.base is None:
+            return id(array)
+    elif hasattr(array, "untyped_storage"):
         key: int = array.untyped_storage()._cdata
         return key
     return id(_owner(array))

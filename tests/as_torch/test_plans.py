@@ -89,7 +89,7 @@ def test_dtypes_and_devices_are_told_apart(times: int) -> None:
             assert X.sum(0, dtype=dtype).dtype is dtype
             assert X.to(dtype).new_ones(2).dtype is dtype
         assert torch.full((2,), 2.5, dtype=torch.int64).tolist() == [2, 2]
-        with pytest.raises(TypeError, match="torch.bfloat16 is no dtype"):
+        with pytest.raises(TypeError, match=r"torch\.bfloat16 is no dtype"):
             torch.zeros(2, dtype=torch.bfloat16)
 
 
