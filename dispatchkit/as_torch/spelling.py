@@ -227,6 +227,8 @@ class Tensor(PlainTensor):
     @override
     def contiguous(self, *, memory_format: Any = None) -> Any:
         """Return the tensor with its elements in order in memory; a layout changes nothing here."""
+        if not self.is_tracer and type(self.array) is np.ndarray and self.array.flags.c_contiguous:
+            return self
         return super().contiguous()
 
     __rdiv__ = PlainTensor.__rtruediv__
@@ -328,6 +330,7 @@ def spell(value: Any) -> Any:
 
 PARAMETER = type(nn.Parameter(PlainTensor([0.0]).as_subclass(Tensor)))
 ALIKE: frozenset[type] = frozenset({Tensor, PARAMETER})  # which operations compute alike
+UNCHANGED = ALIKE | {autograd.function.FunctionCtx}  # in which nothing is to be adopted
 
 
 # Functions.
@@ -339,7 +342,7 @@ def spelling_results(function: Call, *, arguments: bool = False) -> Call:
     @functools.wraps(function)
     def call(*args: Any, **kwargs: Any) -> Any:
         if arguments:
-            return function(*map(spell, args), **kwargs)
+            return function(*(args if UNCHANGED.issuperset(map(type, args)) else map(spell, args)), **kwargs)
         return spell(function(*args, **kwargs))
 
     return call
@@ -376,7 +379,7 @@ def caller(path: str, function: Call, names: Any, targets: Any, shown: Any, oper
     operation : which the other belongs to, or None
     count : how many parameters of an operation are by position alone
     """
-    whole = FunctionCaller(path, function, names, targets, shown, count, spell)
+    whole = FunctionCaller(path, function, names, targets, shown, count, spell, Tensor)
     shown = shown_as_named(whole.names, shown)
     most = len(names) if operation is None else count
     answer: Call = whole.__call__
@@ -532,6 +535,7 @@ class Function(autograd.Function):
     """A `dispatchkit.autograd.Function` whose rules get tensors with PyTorch's methods."""
 
     __module__ = f"{HOME}.autograd"
+    _cotangents_in = Tensor
 
     def __init_subclass__(cls, **kwargs: Any) -> None:
         for name in ("backward", "jvp", "vjp", "vmap"):

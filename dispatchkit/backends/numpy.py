@@ -379,7 +379,9 @@ class NumpyNamespace:
         if extra < 0 or (lengths and (min(shape) < 1 or not x.flags.c_contiguous)):
             return writable_view(np.broadcast_to(x, shape), x)
         strides = [0] * extra
-        if lengths:
+        if lengths == shape[extra:]:
+            strides += x.strides
+        else:
             for n, wanted, stride in zip(lengths, shape[extra:], x.strides, strict=True):
                 if n not in (wanted, 1):
                     return np.broadcast_to(x, shape)  # which raises

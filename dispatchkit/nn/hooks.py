@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections import OrderedDict
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from types import MappingProxyType
 from typing import Any, NamedTuple
 
 from dispatchkit.backends.arrays import namespace_of
@@ -406,7 +407,13 @@ def call_with_hooks(module: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) 
 
 def _hooks_around(module: Any, kind: str) -> list[Any]:
     """Return the hooks of a kind, those of all modules first."""
-    return [*(hook for other, hook in everywhere.values() if other == kind), *module._hooks_of(kind)]
+    own = module._hooks.get(kind, _NONE).values()
+    if not everywhere:
+        return list(own)
+    return [*[hook for other, hook in everywhere.values() if other == kind], *own]
+
+
+_NONE: Mapping[int, Any] = MappingProxyType({})
 
 
 def _before(module: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[tuple[Any, ...], dict[str, Any]]:

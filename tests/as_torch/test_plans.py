@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+import dispatchkit as dk
 import dispatchkit.as_torch as spelled
 from dispatchkit.as_torch.calling.plans import key_function, key_of, kinds_of
 
@@ -65,6 +66,49 @@ def test_keys_know_types_axes_and_dtypes() -> None:
     assert key_of((X, 0.5), {}) == key_of((Y, 1.5), {})
     assert key_of(([X, Y],), {}) == key_of(([Y, Y],), {}) != key_of(((Y, Y),), {})
     assert key_of((X, np.float64(1.0)), {}) is key_of((X, slice(1)), {}) is None
+
+
+def test_keys_know_dtypes_and_devices_by_value() -> None:
+    single, double = {"dtype": torch.float32}, {"dtype": torch.float64}
+    assert key_of((4,), single) == key_of((4,), {"dtype": np.dtype(np.float32)}) != key_of((4,), double)
+    assert key_of((4,), {"device": torch.device("cpu")}) == key_of((4,), {"device": "cpu"})
+    assert key_of((4,), {"dtype": torch.bfloat16}) is None
+    assert kinds_of((4, torch.float32), frozenset({torch.Tensor})) == "cd"
+    by_kind = key_function("cd")
+    assert by_kind(4, torch.float32) == by_kind(4, torch.float32) != by_kind(4, torch.float64)
+
+
+@pytest.mark.parametrize("times", [1, 3])
+def test_dtypes_and_devices_are_told_apart(times: int) -> None:
+    cpu = torch.device("cpu")
+    for _ in range(times):
+        for dtype in (torch.float64, torch.float32, torch.int64):
+            assert torch.zeros(2, dtype=dtype).dtype is dtype
+            assert torch.full((2,), 3, dtype=dtype, device=cpu).dtype is dtype
+            assert torch.arange(3, dtype=dtype).dtype is dtype
+            assert X.sum(0, dtype=dtype).dtype is dtype
+            assert X.to(dtype).new_ones(2).dtype is dtype
+        assert torch.full((2,), 2.5, dtype=torch.int64).tolist() == [2, 2]
+        with pytest.raises(TypeError, match=r"torch\.bfloat16 is no dtype"):
+            torch.zeros(2, dtype=torch.bfloat16)
+
+
+@pytest.mark.parametrize("make", [torch.zeros, torch.ones, torch.empty, torch.rand, torch.randn])
+def test_what_is_made_is_a_tensor_that_shares_its_memory_with_none(make: Any) -> None:
+    y = make(2, requires_grad=True)
+    assert type(y) is torch.Tensor
+    assert y._memory is None
+    assert y.is_leaf
+    (y * 2).sum().backward()
+    assert y.grad.tolist() == [2.0, 2.0]
+
+
+def test_what_is_taken_as_it_is_shares_its_memory() -> None:
+    plain = dk.ones(2)
+    y = torch.asarray(plain)
+    y += 1
+    assert plain.tolist() == [2.0, 2.0]
+    assert y._memory is plain._memory
 
 
 def test_a_call_of_the_kind_of_one_that_went_well_says_in_pytorchs_words_what_is_wrong() -> None:

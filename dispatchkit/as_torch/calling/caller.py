@@ -60,6 +60,7 @@ from dispatchkit.as_torch.calling.signatures import (
 from dispatchkit.backends.arrays import dtype_name, numpy_dtype
 from dispatchkit.declare.libraries import making_like
 from dispatchkit.declare.namespace import tensor_namespace as xp
+from dispatchkit.declare.wrapping import wrap_array
 from dispatchkit.graph.storage import Storage
 from dispatchkit.tree import map_leaves, sequence_items
 
@@ -98,6 +99,7 @@ class FunctionCaller:
     shown : the parameters that it shows
     count : how many of them it takes by position alone
     adopt : makes results those of PyTorch's spelling
+    cls : the class of its tensors
     """
 
     def __init__(
@@ -109,8 +111,10 @@ class FunctionCaller:
         shown: Sequence[inspect.Parameter],
         count: int,
         adopt: Call,
+        cls: type,
     ) -> None:
-        self.path, self.function, self.names, self.targets, self.adopt = path, function, names, targets, adopt
+        self.path, self.function, self.names, self.targets = path, function, names, targets
+        self.adopt, self.cls = adopt, cls
         # The function and the method that are shown.
         self.public: Any = self
         self.method: Any = self.as_method
@@ -118,6 +122,8 @@ class FunctionCaller:
         # Whether it takes any number of tensors.
         self.several = any(p.kind is inspect.Parameter.VAR_POSITIONAL for p in shown)
         self.defaults = {p.name: p.default for p in shown}
+        # Whether it makes a tensor that nothing else holds yet.
+        self.makes = "requires_grad" in self.defaults and path != "asarray"
         self.signatures = signatures_of(path)
         self.tensors = count_of_tensors(path)
         self.refused, self.as_floats = self.signatures.refused, self.signatures.as_floats
@@ -134,8 +140,7 @@ class FunctionCaller:
         self.is_read_only = path in table.VIEWS_THERE
         self.reduces = "reduction" in targets and path.startswith("nn.functional.")
         self.axes = [p.name for p in shown if p.name in table.AXES and path not in table.NO_AXES]
-        self.has_new_axis = path in table.NEW_AXIS
-        self.lifting = None
+        self.has_new_axis, self.lifting = path in table.NEW_AXIS, None
         if path not in table.OF_NUMBERS:
             self.lifting = next((name for name in self.axes if name in LIFTED or path == "flip"), None)
         operands: list[Any] = [overload for overload in self.signatures.overloads if takes_several(overload)]
@@ -418,6 +423,8 @@ class FunctionCaller:
 
     def finished(self, y: Any) -> Any:
         """Return a result in PyTorch's spelling, its parts under their names."""
+        if self.makes and type(y) is xp.Tensor and y._memory is None:
+            return wrap_array(self.cls, y.array, y._node)
         y = self.adopt(y)
         if self.results and type(y) in (tuple, list) and len(y) == len(self.results):
             return named(self.path, self.results, y)

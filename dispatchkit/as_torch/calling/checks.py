@@ -107,7 +107,9 @@ def size_and_number(given: Given) -> None:
             f"full(): argument 'fill_value' (position 2) must be Number, not a tensor of shape {[*value.shape]}"
         )
     if given.get("dtype") is not None and isinstance(value, (bool, int, float, complex)):
-        given["fill_value"] = in_dtype_of(np.empty((), numpy_dtype(given["dtype"])), value)
+        number: Any = in_dtype_of(np.empty((), numpy_dtype(given["dtype"])), value)
+        if number != value:
+            given["fill_value"] = number
 
 
 @check_of("kthvalue")

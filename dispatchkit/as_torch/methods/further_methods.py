@@ -257,7 +257,7 @@ def set_gradient_of_dtype(self: Any, value: Any) -> None:
     ------
     RuntimeError : for one of another dtype
     """
-    if is_array(value) and value.dtype != self.dtype:
+    if value is not None and is_array(value) and value.dtype != self.dtype:
         raise RuntimeError(f"assigned grad has data of a different type: {value.dtype}, not {self.dtype}")
     set_gradient(self, value)
 
