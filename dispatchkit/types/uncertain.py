@@ -29,10 +29,10 @@ from dispatchkit.types.exchange.reading import as_array
 from dispatchkit.types.exchange.tables import read_pandas
 from dispatchkit.types.levels import BASIC, MOVING, Wrapper, arguments, is_simple_key, level, list_parts, open_arguments
 from dispatchkit.types.plotting import Drawn, drawn
-from dispatchkit.types.rules import array_of, implements_each, is_plain
+from dispatchkit.types.rules import array_of, implements_each, is_plain, takes_raw_index
+from dispatchkit.types.uncertain_parts import choose, choose_later, move_later, rows_of_parts
 from dispatchkit.types.uncertain_sources import (
     DOUBLE,
-    LONG,
     Sources,
     add_up,
     align_sources,
@@ -53,7 +53,7 @@ from dispatchkit.types.uncertain_sources import (
     sum_elements,
     texts_of,
 )
-from dispatchkit.types.uncertain_sums import Found, FoundNumbers, Sum, Waiting, choose, choose_later, sum_of_numbers
+from dispatchkit.types.uncertain_sums import Found, FoundNumbers, Sum, Waiting, sum_of_numbers
 from dispatchkit.types.uncertainties_numbers import Expansion, expand, factor_of_covariance
 
 # What moves elements and computes none.
@@ -520,22 +520,19 @@ def add_uncertain(op: Any, x: Any, /, *args: Any, **kwargs: Any) -> Any:
 
 
 @tensor_protocol.implements(ops.getitem, UncertainTensor)
+@takes_raw_index
 def getitem_uncertain(x: Any, key: Any, /) -> Any:
-    if type(x) is not UncertainTensor or not is_simple_key(key):
+    if type(x) is not UncertainTensor or not (type(key) in BASIC or is_simple_key(key)):
         return propagate(ops.getitem, x, key)
-    if (type(key) in BASIC or type(key) is tuple) and (chosen := choose_later(x, key)) is not None:
+    chosen = choose_later(x, key)
+    if chosen is not None:
         return chosen
     return wrap_uncertain(x.data[key], *choose(x.factor, x.sources, key))
 
 
 @rows_by(UncertainTensor, getitem_uncertain)
 def rows_of_uncertain(x: UncertainTensor) -> Iterator[Any]:
-    if len(x) < LONG:
-        return (getitem_uncertain(x, place) for place in range(len(x)))
-    ids, factors = x.sources.ids, iter(ops.permute_dims(x.factor, (1, 0, *range(2, x.factor.ndim))))
-    if ids.ndim < x.factor.ndim:
-        return (wrap_uncertain(value, factor, x.sources) for value, factor in zip(x.data, factors, strict=True))
-    return map(wrap_uncertain, x.data, factors, map(Sources, np.moveaxis(ids, 1, 0)))
+    return rows_of_parts(x)
 
 
 @tensor_protocol.implements(ops.sort, UncertainTensor)
@@ -550,6 +547,8 @@ def sort_uncertain(x: Any, /, *, axis: int = -1, descending: bool = False, stabl
 @implements_each(tuple(MOVING), UncertainTensor)
 def move_uncertain(op: Any, x: Any, /, *args: Any, **kwargs: Any) -> Any:
     """Move elements; the sources of each, and its derivatives by them, move with it."""
+    if type(x) is UncertainTensor and not kwargs and (moved := move_later(op, x, args)) is not None:
+        return moved
     if type(x) is not UncertainTensor or not len(x.factor):
         return propagate(op, x, *args, **kwargs)
     return _wrap(op(x.data, *args, **kwargs), *move_parts(op, x.factor, x.sources, args, kwargs))

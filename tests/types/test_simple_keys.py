@@ -114,6 +114,42 @@ def test_keys_with_other_arrays_than_one_are_walked_over() -> None:
     assert not is_simple_key([0, 1])
 
 
+ARRAYS_IN_KEYS = {
+    "rows": lambda array: array(ROWS),
+    "a mask": lambda array: array(NUMBERS > 10),
+    "a tuple of one": lambda array: (array(ROWS),),
+    "a slice and places": lambda array: (slice(1, 3), array(ROWS)),
+    "an integer and places": lambda array: (1, array(ROWS)),
+    "two arrays": lambda array: (array(ROWS), array(ROWS[::-1])),
+    "no axes": lambda array: array(np.asarray(2)),
+}
+
+
+class OwnUnits(QuantityTensor):
+    """A subclass, which the short ways leave to the walk."""
+
+
+@pytest.mark.parametrize("name", [*ARRAYS, "a subclass"])
+@pytest.mark.parametrize("key", ARRAYS_IN_KEYS)
+def test_an_array_of_numpy_in_an_index_counts_as_the_tensor_of_it(name: str, key: str) -> None:
+    makes = {**ARRAYS, "a subclass": lambda: OwnUnits(NUMBERS.copy(), "m")}
+    x, raw, wrapped = makes[name](), ARRAYS_IN_KEYS[key](np.asarray), ARRAYS_IN_KEYS[key](dk.asarray)
+    assert same(x[raw], x[wrapped])
+    if "errors" in name:
+        return
+    y = copy.deepcopy(x)
+    x[raw], y[wrapped] = x[0, 0], y[0, 0]
+    assert same(x, y)
+
+
+def test_a_rule_of_a_users_own_is_given_a_tensor_for_an_array_in_an_index() -> None:
+    found: list[Any] = []
+    with dk.local_registrations():
+        dk.implements(dk.getitem, OwnUnits)(lambda x, key: found.append(key) or x)
+        OwnUnits(NUMBERS, "m")[ROWS]
+    assert [type(key) for key in found] == [dk.Tensor]
+
+
 @pytest.mark.parametrize("key", [1, slice(None, None, 2), (0, slice(None)), ROWS], ids=repr)
 def test_few_steps_lie_between_a_quantity_and_its_elements(key: Any) -> None:
     x, v = ARRAYS["unit"](), QuantityTensor(1.0, "m")

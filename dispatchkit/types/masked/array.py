@@ -40,7 +40,7 @@ from dispatchkit.types.levels import (
 )
 from dispatchkit.types.missing import split_missing
 from dispatchkit.types.plotting import Drawn, drawn
-from dispatchkit.types.rules import array_of, axis_of, implements, implements_each, is_plain
+from dispatchkit.types.rules import array_of, axis_of, implements, implements_each, is_plain, takes_raw_index
 
 
 @tensor_protocol.array_type(
@@ -537,6 +537,7 @@ def _has_missing(key: Any) -> bool:
 
 
 @implements(ops.getitem, MaskedTensor)
+@takes_raw_index
 def getitem_masked(x: Any, key: Any, /) -> Any:
     if type(x) is MaskedTensor and (type(key) in BASIC or is_simple_key(key)):
         part: MaskedTensor = object.__new__(MaskedTensor)
@@ -554,6 +555,7 @@ def rows_of_masked(x: MaskedTensor) -> Iterator[Any]:
 
 
 @implements(ops.setitem, MaskedTensor)
+@takes_raw_index
 def assign_masked(x: Any, key: Any, value: Any, /) -> Any:
     if not is_simple_key(key):
         key = _selecting(key)
