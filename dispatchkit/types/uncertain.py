@@ -13,7 +13,7 @@ import numpy as np
 from dispatchkit import fft, func, linalg, ops, random
 from dispatchkit.declare.wrapping import wrap_array
 from dispatchkit.ops.creation.dtypes import get_default_dtype
-from dispatchkit.ops.indexing.indexing import rows_by
+from dispatchkit.ops.indexing.indexing import parts_by, rows_by
 from dispatchkit.protocol.fallbacks import fallback
 from dispatchkit.protocol.instance import tensor_protocol
 from dispatchkit.protocol.kinds import kinds
@@ -27,10 +27,10 @@ from dispatchkit.types.exchange.parts import Parts, with_level
 from dispatchkit.types.exchange.quantities import OF_ASTROPY_MEANT, read_object
 from dispatchkit.types.exchange.reading import as_array
 from dispatchkit.types.exchange.tables import read_pandas
-from dispatchkit.types.levels import BASIC, MOVING, Wrapper, arguments, is_simple_key, level, list_parts, open_arguments
+from dispatchkit.types.levels import MOVING, Wrapper, arguments, is_simple_key, level, list_parts, open_arguments
 from dispatchkit.types.plotting import Drawn, drawn
 from dispatchkit.types.rules import array_of, implements_each, is_plain, takes_raw_index
-from dispatchkit.types.uncertain_parts import choose, choose_later, move_later, rows_of_parts
+from dispatchkit.types.uncertain_parts import choose_part, move_later, rows_of_parts
 from dispatchkit.types.uncertain_sources import (
     DOUBLE,
     Sources,
@@ -522,12 +522,12 @@ def add_uncertain(op: Any, x: Any, /, *args: Any, **kwargs: Any) -> Any:
 @tensor_protocol.implements(ops.getitem, UncertainTensor)
 @takes_raw_index
 def getitem_uncertain(x: Any, key: Any, /) -> Any:
-    if type(x) is not UncertainTensor or not (type(key) in BASIC or is_simple_key(key)):
+    if type(x) is not UncertainTensor or not is_simple_key(key):
         return propagate(ops.getitem, x, key)
-    chosen = choose_later(x, key)
-    if chosen is not None:
-        return chosen
-    return wrap_uncertain(x.data[key], *choose(x.factor, x.sources, key))
+    return choose_part(x, key)
+
+
+parts_by(UncertainTensor, getitem_uncertain)(choose_part)
 
 
 @rows_by(UncertainTensor, getitem_uncertain)

@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from dispatchkit import ops
+from dispatchkit.declare.call_errors import BACKEND_ERRORS
 from dispatchkit.declare.wrapping import wrap_array
 from dispatchkit.graph.recording import set_grad_enabled
 from dispatchkit.protocol.overridable import of
@@ -157,23 +158,23 @@ def choose(factor: Any, sources: Sources, key: Any) -> tuple[Any, Sources]:
     return wrap_array(Tensor, array[raw]), sources  # a copy, as an array in an index makes
 
 
-def choose_later(x: Any, key: Any) -> Any:
+def choose_part(x: Any, key: Any, /) -> Any:
     """Return elements of an uncertain array, by an index without arrays or by one array.
 
-    None where nothing of them can wait. All that is done at once is to look whether the index fits; an array of places
-    takes everything at once, since it makes copies.
+    Of an index without arrays nothing is done at once but to look whether it fits, where the numbers are plain; an array
+    of places makes copies of everything.
     """
     numbers, factor = x.data, x.factor
     if not (type(numbers) is type(factor) is Tensor and type(a := numbers.array) is type(factor.array) is ndarray):
-        return None
+        return _choose_now(x, key)
     if numbers._node is not None or factor._node is not None:
-        return None
+        return _choose_now(x, key)
     kind = type(key)
     if kind not in BASIC and kind is not tuple:
         return _take(x, a, factor.array, key)
     try:
         array = a[key, ...] if kind is int else a[key]
-    except IndexError:
+    except BACKEND_ERRORS:
         return numbers[key]  # which says so
     if type(array) is not ndarray:
         array = a[(*key, ...)]  # a number
@@ -185,19 +186,27 @@ def choose_later(x: Any, key: Any) -> Any:
     return chosen
 
 
+def _choose_now(x: Any, key: Any) -> Any:
+    """Return elements with what is theirs."""
+    part = new(type(x))
+    part.data = x.data[key]
+    part.factor, part.sources = choose(x.factor, x.sources, key)
+    return part
+
+
 def _take(x: Any, numbers: Any, factor: Any, key: Any) -> Any:
-    """Return the elements that an array of places chooses; None where they are no array, or share their sources."""
+    """Return the elements that an array of places chooses."""
     places, ids = key, x.sources.ids
     if type(key) is Tensor:
         places = key.array
     if type(places) is not ndarray or ids.ndim != factor.ndim or not numbers.ndim:
-        return None
+        return _choose_now(x, key)
     try:
         elements = numbers[places]
-    except IndexError:
+    except BACKEND_ERRORS:
         return x.data[key]  # which says so
     if type(elements) is not ndarray:
-        return None
+        return _choose_now(x, key)
     taken = new(type(x))
     taken._waiting = waiting = new(CopiedPart)
     waiting.numbers = elements
@@ -244,9 +253,9 @@ def move_later(op: Any, x: Any, args: tuple[Any, ...]) -> Any:
 
 def rows_of_parts(x: Any) -> Iterator[Any]:
     """Return the parts of an uncertain array along its first axis, one after the other."""
-    cls, whole = type(x), choose_later(x, ...)
-    if whole is not None:
-        return _rows_later(cls, whole._waiting, len(whole._waiting.array))
+    cls, waiting = type(x), vars(choose_part(x, ...)).get("_waiting")
+    if type(waiting) is ChosenPart:
+        return _rows_later(cls, waiting, len(waiting.array))
     ids, factors = x.sources.ids, iter(ops.permute_dims(x.factor, (1, 0, *range(2, x.factor.ndim))))
     if ids.ndim < x.factor.ndim:
         sources: Iterable[Any] = repeat(x.sources)

@@ -159,6 +159,53 @@ def test_few_steps_lie_between_a_quantity_and_its_elements(key: Any) -> None:
     assert steps_of(lambda: dk.setitem(x, key, v)) < 140
 
 
+@pytest.mark.parametrize("key", [9, slice(None, None, 0), (0, 0, 0), (..., ...), (1, 6)], ids=repr)
+@pytest.mark.parametrize("name", ["unit", "mask", "metadata", "own errors"])
+def test_an_index_that_does_not_fit_raises_as_for_plain_arrays(name: str, key: Any) -> None:
+    x = ARRAYS[name]()
+    for _ in range(2):
+        with pytest.raises((IndexError, ValueError)) as plain:
+            x.data[key]
+        with pytest.raises(plain.type) as found:
+            x[key]
+        assert str(found.value) == str(plain.value)
+
+
+@pytest.mark.parametrize("name", ["unit", "mask", "own errors"])
+def test_what_selects_in_the_place_of_a_rule_leaves_subclasses_and_rules_of_others_alone(name: str) -> None:
+    x = ARRAYS[name]()
+    cls = type(x)
+    own = type("Own", (cls,), {})
+    part = object.__new__(own)
+    part.__dict__.update(vars(x))
+    for _ in range(2):
+        assert same(x[1, 2:], part[1, 2:])
+        assert [row.shape for row in x] == [row.shape for row in part] == [(6,)] * 4
+    with dk.local_registrations():
+        dk.implements(dk.getitem, own)(lambda x, key: "of the subclass")
+        assert part[1] == "of the subclass"
+        assert list(part) == ["of the subclass"] * 4
+        assert type(x[1]) is cls
+
+
+def test_a_part_is_a_view_that_its_family_knows() -> None:
+    q = QuantityTensor(NUMBERS.copy(), "m")
+    for key in (1, (1, 2), (slice(None), 0), ...):
+        part = q[key]
+        before = part.data._version
+        q.data[...] = 7.0
+        assert part.data._version == before + 1
+        assert part.data.shape == NUMBERS[key].shape
+        assert dk.all(part.data == 7.0)
+    leaf: Any = dk.tensor(NUMBERS, requires_grad=True)
+    part = QuantityTensor(leaf, "m")[1, 2]
+    part.data.backward()
+    assert leaf.grad.sum().item() == 1.0
+    with Asked() as mode:
+        q[1]
+    assert mode.asked == 1
+
+
 class Bare(dk.Tensor):
     """A subclass with nothing of its own."""
 

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 from dispatchkit import ops
-from dispatchkit.ops.indexing.indexing import rows_by
+from dispatchkit.ops.indexing.indexing import part_of, parts_by, rows_by
 from dispatchkit.protocol.instance import tensor_protocol
 from dispatchkit.tensor import Tensor
 from dispatchkit.types.levels import BASIC, is_simple_key
@@ -23,12 +23,17 @@ setitem = ops.setitem
 @tensor_protocol.implements(ops.getitem, QuantityTensor)
 @takes_raw_index
 def getitem_quantity(x: Any, key: Any, /) -> Any:
-    if type(x) is not QuantityTensor or not (type(key) in BASIC or is_simple_key(key)):
+    if type(x) is not QuantityTensor or not is_simple_key(key):
         return compute_on_quantities(ops.getitem, x, key)
+    return with_units(numbers_of(x)[key], x.unit)
+
+
+@parts_by(QuantityTensor, getitem_quantity)
+def part_of_quantity(x: QuantityTensor, key: Any, /) -> Any:
     numbers = x.data
     if type(numbers) is not Tensor or numbers._node is not None:
         watch(numbers)
-    elements = numbers[key]
+    elements = part_of(Tensor, numbers, key)
     if type(elements) is not Tensor:
         return with_units(elements, x.unit)
     quantity = new(QuantityTensor)
