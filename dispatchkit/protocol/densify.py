@@ -551,10 +551,8 @@ def _parse_size(limit: Any) -> int:
     return int(float(match[1]) * UNITS[match[2] or "B"])
 
 
-# The attribute of a method that counts.
-COUNTS = "__counts_dense__"
-# The attribute of a method that makes a type dense: what gives the dense form that an instance has, None without one.
-HELD = "__held_dense__"
+# Attributes of a method that makes a type dense: that it counts, and what gives the form that an instance has, or None.
+COUNTS, HELD = "__counts_dense__", "__held_dense__"
 
 
 def count_dense(protocol: Dispatcher, cls: type) -> None:

@@ -17,7 +17,6 @@ from dispatchkit.ops.indexing.indexing import parts_by, rows_by
 from dispatchkit.protocol.fallbacks import fallback
 from dispatchkit.protocol.instance import tensor_protocol
 from dispatchkit.protocol.kinds import kinds
-from dispatchkit.protocol.overridable import of
 from dispatchkit.protocol.steps import decline
 from dispatchkit.tensor import Tensor
 from dispatchkit.tensor.conversion import dense_form
@@ -245,7 +244,7 @@ class UncertainTensor(Wrapper):
     @property
     def std(self) -> Any:
         """Standard deviations, of the shape of the value."""
-        waiting = self.__dict__.get("_waiting")
+        waiting = getattr(self, "_waiting", None)
         if type(waiting) is Sum:
             return waiting.std(self.data.shape)
         factor = array_of(self.factor)
@@ -406,14 +405,6 @@ def _part(x: UncertainTensor) -> tuple[Any, Any]:
     return x.sources.ids, x.factor
 
 
-def _is_plain(x: Any) -> bool:
-    """Return whether an array holds real numbers in arrays of NumPy, each with sources of its own."""
-    if type(x) is not UncertainTensor:
-        return False
-    numbers = array_of(x.data)
-    return numbers is not None and numbers.dtype.kind != "c" and is_plain(x.factor) and are_own(*_part(x))
-
-
 @tensor_protocol.implements(kinds.elementwise, UncertainTensor)
 def propagate_elements(op: Any, /, *args: Any, **kwargs: Any) -> Any:
     """Compute an elementwise function, and the factor of the result by the slopes that its rules say."""
@@ -426,7 +417,7 @@ def propagate_elements(op: Any, /, *args: Any, **kwargs: Any) -> Any:
 
 def _by_slopes(op: Any, args: tuple[Any, ...]) -> UncertainTensor | None:
     """Return the result of an elementwise function of plain arrays of one shape; None for the long way."""
-    derivative = getattr(of(op), "derivative", None)
+    derivative = getattr(op.__overridable__, "derivative", None)
     if derivative is None:
         return None
     slopes = derivative.slopes
@@ -513,10 +504,13 @@ def propagate(op: Any, /, *args: Any, **kwargs: Any) -> Any:
 @implements_each(ADDING, UncertainTensor)
 def add_uncertain(op: Any, x: Any, /, *args: Any, **kwargs: Any) -> Any:
     """Add up all elements; of arrays of NumPy each source adds what it adds to the elements."""
-    if args or kwargs or not _is_plain(x):
+    if args or kwargs or type(x) is not UncertainTensor:
         return propagate(op, x, *args, **kwargs)
-    ids, factor = add_up(op, *_part(x))
-    return wrap_uncertain(op(x.data), factor, Sources(ids))
+    numbers, factor, ids = array_of(x.data), array_of(x.factor), x.sources.ids
+    if numbers is None or factor is None or numbers.dtype.kind == "c" or ids.ndim != factor.ndim:
+        return propagate(op, x, *args, **kwargs)
+    ids, total = add_up(op, ids, x.factor)
+    return wrap_uncertain(op(x.data), total, Sources(ids))
 
 
 @tensor_protocol.implements(ops.getitem, UncertainTensor)

@@ -161,8 +161,8 @@ def choose(factor: Any, sources: Sources, key: Any) -> tuple[Any, Sources]:
 def choose_part(x: Any, key: Any, /) -> Any:
     """Return elements of an uncertain array, by an index without arrays or by one array.
 
-    Of an index without arrays nothing is done at once but to look whether it fits, where the numbers are plain; an array
-    of places makes copies of everything.
+    Of an index without arrays nothing is done at once but to look whether it fits, where the numbers are plain; an
+    array of places makes copies of everything.
     """
     numbers, factor = x.data, x.factor
     if not (type(numbers) is type(factor) is Tensor and type(a := numbers.array) is type(factor.array) is ndarray):
@@ -253,7 +253,7 @@ def move_later(op: Any, x: Any, args: tuple[Any, ...]) -> Any:
 
 def rows_of_parts(x: Any) -> Iterator[Any]:
     """Return the parts of an uncertain array along its first axis, one after the other."""
-    cls, waiting = type(x), vars(choose_part(x, ...)).get("_waiting")
+    cls, waiting = type(x), getattr(choose_part(x, ...), "_waiting", None)
     if type(waiting) is ChosenPart:
         return _rows_later(cls, waiting, len(waiting.array))
     ids, factors = x.sources.ids, iter(ops.permute_dims(x.factor, (1, 0, *range(2, x.factor.ndim))))

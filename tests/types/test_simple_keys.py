@@ -212,8 +212,8 @@ class Bare(dk.Tensor):
 
 @pytest.mark.parametrize(
     ("change", "most"),
-    [(lambda x: x[1], 36), (lambda x: x[1, 2], 36), (list, 122)],
-    ids=["row", "element", "rows"],
+    [(lambda x: x[1], 36), (lambda x: x[1, 2], 36), (lambda x: x[ROWS], 42), (list, 122)],
+    ids=["row", "element", "places", "rows"],
 )
 def test_a_view_of_a_subclass_with_nothing_to_take_over_takes_few_steps(change: Any, most: int) -> None:
     x = Bare(NUMBERS)
@@ -245,7 +245,7 @@ def test_parts_of_a_subclass_take_over_what_there_is() -> None:
     x, noted, slotted = Named(NUMBERS), Noted(NUMBERS), Slotted(NUMBERS)
     assert not hasattr(x[1], "name")
     x.name, slotted.place = "a", "b"
-    for key in (1, slice(1), (1, 2), ROWS):
+    for key in (1, slice(1), (1, 2), ROWS, dk.asarray(ROWS), [0, 1]):
         assert x[key].name == "a"
         assert noted[key].made_by == "getitem"
         assert slotted[key].place == "b"

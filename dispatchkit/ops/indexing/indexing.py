@@ -91,7 +91,7 @@ class Selection(Indexing):
                     path = cls, (type(key) if type(key) is not tuple else tuple(map(type, key)))
                     first = by_call.get(path) or _decide(self, x, key, path)
                     to = getattr(first, "gives", None)
-                    if to is None or not isinstance(x, Storage):
+                    if to is not cls and (to is None or not isinstance(x, Storage)):
                         result = first(x, key)
                         if result is NotImplemented or result is None:
                             return continue_chain(self, first, (x, key), {}, result)
@@ -121,7 +121,9 @@ class Selection(Indexing):
                         if x._node is not None and is_grad_enabled():
                             y._node = _node_of(self, x, key, r)
                         share_memory(y, x)
-                if to is base or to in taking_nothing or (basic and _takes_nothing(base, to, x)):
+                if to is base or to in taking_nothing:
+                    return y
+                if (basic or type(key) is ndarray or type(key) is base) and _takes_nothing(base, to, x):
                     return y
                 return _finalize(self, y, x, key)
             except Exception as error:

@@ -341,10 +341,12 @@ def compute_on_quantities(op: Any, /, *args: Any, **kwargs: Any) -> Any:
         numbers = x.data
         if type(numbers) is not Tensor or numbers._node is not None:
             watch(numbers)
-        if len(args) == 1 and not kwargs:
-            moved = op(numbers)
-        else:
+        if kwargs or len(args) > 2:
             moved = op(numbers, *args[1:], **kwargs)
+        elif len(args) == 2:
+            moved = op(numbers, args[1])
+        else:
+            moved = op(numbers)
         if type(moved) is not Tensor:
             return with_units(moved, x.unit)
         quantity = new(QuantityTensor)
