@@ -494,6 +494,7 @@ def reduce_blocks(op: Any, x: LazyTensor, /) -> Any:
         if op in REDUCTIONS:
             return LazyTensor(op(x.data))
         return decline("the elements are computed first")
-    reduce = of(op).implementation.on_numpy
+    operation: Any = of(op)
+    reduce = operation.implementation.on_numpy
     parts = np.asarray([reduce(block) for block in _Program(x._call).run(None)])
     return LazyTensor(ops.asarray(REDUCTIONS[op].reduce(parts)))

@@ -114,7 +114,7 @@ def test_keys_with_other_arrays_than_one_are_walked_over() -> None:
     assert not is_simple_key([0, 1])
 
 
-ARRAYS_IN_KEYS = {
+ARRAYS_IN_KEYS: dict[str, Callable[[Any], Any]] = {
     "rows": lambda array: array(ROWS),
     "a mask": lambda array: array(NUMBERS > 10),
     "a tuple of one": lambda array: (array(ROWS),),
@@ -132,7 +132,7 @@ class OwnUnits(QuantityTensor):
 @pytest.mark.parametrize("name", [*ARRAYS, "a subclass"])
 @pytest.mark.parametrize("key", ARRAYS_IN_KEYS)
 def test_an_array_of_numpy_in_an_index_counts_as_the_tensor_of_it(name: str, key: str) -> None:
-    makes = {**ARRAYS, "a subclass": lambda: OwnUnits(NUMBERS.copy(), "m")}
+    makes: dict[str, Any] = {**ARRAYS, "a subclass": lambda: OwnUnits(NUMBERS.copy(), "m")}
     x, raw, wrapped = makes[name](), ARRAYS_IN_KEYS[key](np.asarray), ARRAYS_IN_KEYS[key](dk.asarray)
     assert same(x[raw], x[wrapped])
     if "errors" in name:
@@ -143,11 +143,10 @@ def test_an_array_of_numpy_in_an_index_counts_as_the_tensor_of_it(name: str, key
 
 
 def test_a_rule_of_a_users_own_is_given_a_tensor_for_an_array_in_an_index() -> None:
-    found: list[Any] = []
     with dk.local_registrations():
-        dk.implements(dk.getitem, OwnUnits)(lambda x, key: found.append(key) or x)
-        OwnUnits(NUMBERS, "m")[ROWS]
-    assert [type(key) for key in found] == [dk.Tensor]
+        dk.implements(dk.getitem, OwnUnits)(lambda x, key: type(key).__name__)
+        found: Any = OwnUnits(NUMBERS, "m")[ROWS]
+    assert found == "Tensor"
 
 
 @pytest.mark.parametrize("key", [1, slice(None, None, 2), (0, slice(None)), ROWS], ids=repr)
@@ -176,7 +175,7 @@ def test_what_selects_in_the_place_of_a_rule_leaves_subclasses_and_rules_of_othe
     x = ARRAYS[name]()
     cls = type(x)
     own = type("Own", (cls,), {})
-    part = object.__new__(own)
+    part: Any = object.__new__(own)
     part.__dict__.update(vars(x))
     for _ in range(2):
         assert same(x[1, 2:], part[1, 2:])
