@@ -195,7 +195,13 @@ def sum_of_numbers(result: Any, args: Sequence[Any], uncertain: Sequence[tuple[A
     """
     shape, terms = result.shape, []
     for slope, x in uncertain:
-        part = term_of(x, shape)
+        waiting = getattr(x, "_waiting", None)  # rather than `__dict__`, which Python makes when it is first asked for
+        if type(waiting) is not Sum:
+            part = term_of(x, shape)
+        elif x.data.array.shape == shape:
+            part = waiting.as_part()
+        else:
+            part = None
         if part is None:
             return None
         if type(slope) is not float:
@@ -208,10 +214,7 @@ def sum_of_numbers(result: Any, args: Sequence[Any], uncertain: Sequence[tuple[A
 
 
 def term_of(x: Any, shape: tuple[int, ...]) -> tuple[Any, list[float] | None] | None:
-    """Return what a number of a shape depends on, in double precision: as the last two of a term."""
-    waiting = getattr(x, "_waiting", None)  # rather than `__dict__`, which Python makes when it is first asked for
-    if type(waiting) is Sum:
-        return waiting.as_part() if x.data.array.shape == shape else None
+    """Return what a number of a shape depends on whose sources are known, in double precision: the end of a term."""
     array = array_of(x.factor)
     if array is None or array.dtype is not DOUBLE or array.shape[1:] != shape or x.sources.ids.ndim != array.ndim:
         return None
