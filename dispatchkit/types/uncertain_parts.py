@@ -12,7 +12,6 @@ from typing import Any
 import numpy as np
 
 from dispatchkit import ops
-from dispatchkit.declare.call_errors import BACKEND_ERRORS
 from dispatchkit.declare.wrapping import wrap_array
 from dispatchkit.graph.recording import set_grad_enabled
 from dispatchkit.protocol.overridable import of
@@ -28,6 +27,8 @@ ndarray = np.ndarray
 # What moves elements into a view, where the memory allows one.
 SHOWING: dict[Any, Any] = {op: of(op) for op in MOVING - {ops.roll, ops.flatten}}
 INTEGER = frozenset({int})
+# What NumPy raises of an index that does not fit.
+REFUSALS = (IndexError, ValueError, TypeError)
 
 
 class ShownPart(Waiting):
@@ -174,7 +175,7 @@ def choose_part(x: Any, key: Any, /) -> Any:
         return _take(x, a, factor.array, key)
     try:
         array = a[key, ...] if kind is int else a[key]
-    except BACKEND_ERRORS:
+    except REFUSALS:
         return numbers[key]  # which says so
     if type(array) is not ndarray:
         array = a[(*key, ...)]  # a number
@@ -203,7 +204,7 @@ def _take(x: Any, numbers: Any, factor: Any, key: Any) -> Any:
         return _choose_now(x, key)
     try:
         elements = numbers[places]
-    except BACKEND_ERRORS:
+    except REFUSALS:
         return x.data[key]  # which says so
     if type(elements) is not ndarray:
         return _choose_now(x, key)
