@@ -26,6 +26,7 @@ from dispatchkit.as_torch.shared import (
     in_floats,
     index_along,
     kept,
+    kind_of,
     norm_of_vectors,
     running,
     scaled_product,
@@ -240,7 +241,7 @@ for _path, _name in TRANSFORMS.items():
 
 
 def _conjugate(input):
-    if xp.isdtype(input.dtype, "complex floating"):
+    if kind_of(input) == "c":
         return xp.conj(input)
     return input
 
@@ -250,10 +251,11 @@ for _path in ("conj", "conj_physical"):
 
 
 def _sign(input):
-    if input.dtype == xp.bool:
-        return input
-    if xp.isdtype(input.dtype, "real floating"):
+    kind = kind_of(input)
+    if kind == "f":
         return sign(input)
+    if kind == "b":
+        return xp.clone(input)
     return xp.sign(input)
 
 

@@ -15,7 +15,14 @@ import numpy as np
 
 from dispatchkit import nn
 from dispatchkit.as_torch.calling.promotion import common_dtype, in_common_dtype
-from dispatchkit.as_torch.shared import copy_if_recorded, gradient_alone, in_floats, norm_of_vectors, written_functions
+from dispatchkit.as_torch.shared import (
+    copy_if_recorded,
+    gradient_alone,
+    in_floats,
+    kind_of,
+    norm_of_vectors,
+    written_functions,
+)
 from dispatchkit.as_torch.table import ALONE, TRANSLATIONS, is_array
 from dispatchkit.backends.arrays import dtype_name, same_dtype
 from dispatchkit.backends.numpy_sums import HALF, SINGLE
@@ -237,13 +244,13 @@ def local_response_norm(input, size, alpha=1e-4, beta=0.75, k=1.0):
 
 
 def silu(input, inplace=False):
-    if xp.isdtype(input.dtype, "complex floating"):
+    if kind_of(input) == "c":
         return input / (1.0 + xp.exp(-input))
     return functional.silu(input)
 
 
 def softsign(input):
-    if xp.isdtype(input.dtype, "complex floating"):
+    if kind_of(input) == "c":
         return input / (1.0 + xp.abs(input))
     return functional.softsign(input)
 

@@ -14,6 +14,8 @@ import numpy as np
 from dispatchkit.as_torch.table import Function, is_array
 from dispatchkit.backends import arrays
 from dispatchkit.backends.arrays import numpy_dtype
+from dispatchkit.backends.numpy import numpy_namespace
+from dispatchkit.backends.numpy_numbers import ZERO
 from dispatchkit.backends.numpy_sums import DOUBLE, SINGLE
 from dispatchkit.declare.decorators import operation
 from dispatchkit.declare.namespace import tensor_namespace as xp
@@ -198,7 +200,22 @@ gradient_alone.def_partial(1.0)
 @operation(kind=kinds.elementwise, namespace="torch", real=True)
 def sign(xp: Any, x: Any, /) -> Any:
     """Return the signs of real numbers, 0 for NaN; their derivative reads nothing."""
+    return _sign(xp, x)
+
+
+def _sign(xp: Any, x: Any) -> Any:
     return xp.sign(xp.where(xp.isnan(x), 0.0, x))
+
+
+@sign.def_kernel("numpy")
+def sign_numpy(x, /):
+    if type(x) is not np.ndarray or x.dtype not in (SINGLE, DOUBLE) or not x.ndim:
+        return _sign(numpy_namespace, x)
+    # NaN is neither. NumPy's loop branches at each element.
+    zero = ZERO[x.dtype]
+    y = np.greater(x, zero).view(np.int8)
+    np.subtract(y, np.less(x, zero).view(np.int8), y)
+    return y.astype(x.dtype)
 
 
 sign.def_partial(0.0)
@@ -286,9 +303,20 @@ def running(combine: Function, x: Any, dim: int) -> Any:
     return xp.moveaxis(x, -1, dim)
 
 
+def kind_of(x: Any) -> str:
+    """Return the kind of elements of an argument, as NumPy abbreviates it."""
+    dtype = getattr(x, "dtype", None)
+    if dtype is None:
+        return np.asarray(x).dtype.kind
+    kind = getattr(dtype, "kind", None)
+    if type(kind) is str:
+        return kind
+    return str(numpy_dtype(dtype).kind)
+
+
 def in_floats(x: Any) -> Any:
     """Return integers and booleans as numbers of the default dtype."""
-    if xp.isdtype(x.dtype, ("real floating", "complex floating")):
+    if kind_of(x) in "fc":
         return x
     return xp.astype(x, xp.get_default_dtype())
 

@@ -382,7 +382,7 @@ def caller(path: str, function: Call, names: Any, targets: Any, shown: Any, oper
     answer: Call = whole.__call__
     if "inplace" in whole.names:
         answer = where_asked(path.rpartition(".")[2], list(whole.names).index("inplace"), answer, whole.ask)
-    call = whole.public = show(quick(whole, answer, most, ALIKE, whole.plans_at_once), path, shown, operation)
+    call = whole.public = show(quick(whole, answer, most, ALIKE, whole.plans), path, shown, operation)
     call.check = whole.check_in_place  # type: ignore[attr-defined]
     method = quick(whole, whole.as_method, most, ALIKE, whole.plans_of_method)
     call.as_method = whole.method = show(method, path, shown, operation)  # type: ignore[attr-defined]

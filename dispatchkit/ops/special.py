@@ -41,13 +41,13 @@ def compute(xp: Namespace, op: Named, *args: Any) -> Any:
         if holds_complex(arg):
             raise TypeError(f"{op.__name__}: takes real numbers, found complex ones: {getattr(arg, 'dtype', arg)}")
     if xp is numpy_namespace:
-        return _in_half_precision(args, _scipy_function(op.__name__)(*args))
+        return _in_half_precision(args, scipy_function(op.__name__)(*args))
     if hasattr(xp, "special"):
         return getattr(xp.special, op.__name__)(*args)
     if xp.__name__ == "jax.numpy" and (function := _jax_function(op.__name__)) is not None:
         return function(*args)
     numbers = [arg if isinstance(arg, (int, float)) or is_lazy(arg) else np.asarray(arg) for arg in args]
-    return xp.asarray(_scipy_function(op.__name__)(*numbers))
+    return xp.asarray(scipy_function(op.__name__)(*numbers))
 
 
 def _in_half_precision(args: tuple[Any, ...], y: Any) -> Any:
@@ -66,7 +66,13 @@ def _jax_function(name: str) -> Any:
 
 
 @functools.cache
-def _scipy_function(name: str) -> Any:
+def scipy_function(name: str) -> Any:
+    """Return the function of SciPy of a name.
+
+    Raises
+    ------
+    ImportError : where SciPy is not installed
+    """
     try:
         from scipy import special  # noqa: PLC0415  # optional dependency
     except ImportError as error:

@@ -13,7 +13,7 @@ import numpy as np
 
 from dispatchkit.as_torch.calling.promotion import common_dtype
 from dispatchkit.as_torch.calling.signatures import NAMES
-from dispatchkit.as_torch.shared import in_dtype_of
+from dispatchkit.as_torch.shared import in_dtype_of, kind_of
 from dispatchkit.as_torch.table import is_array
 from dispatchkit.backends.arrays import dtype_name as numpy_name
 from dispatchkit.backends.arrays import numpy_dtype
@@ -72,17 +72,6 @@ def look_each_time_of(*paths: str) -> Callable[[Check], Check]:
         return check
 
     return enter
-
-
-def kind_of(x: Any) -> str:
-    """Return the kind of elements of an argument, as NumPy abbreviates it."""
-    dtype = getattr(x, "dtype", None)
-    if dtype is None:
-        return np.asarray(x).dtype.kind
-    kind = getattr(dtype, "kind", None)
-    if type(kind) is str:
-        return kind
-    return str(numpy_dtype(dtype).kind)
 
 
 def dtype_name(x: Any) -> str:

@@ -8,10 +8,10 @@ from typing import Any
 
 import numpy as np
 
-from dispatchkit.as_torch.calling.checks import Given, check_of, dtype_name, kind_of, look_each_time_of, look_of
+from dispatchkit.as_torch.calling.checks import Given, check_of, dtype_name, look_each_time_of, look_of
 from dispatchkit.as_torch.calling.promotion import CATEGORIES
 from dispatchkit.as_torch.calling.refused import are_mixed
-from dispatchkit.as_torch.shared import in_dtype_of
+from dispatchkit.as_torch.shared import in_dtype_of, kind_of
 from dispatchkit.as_torch.table import is_array
 from dispatchkit.backends.arrays import dtype_name as numpy_name
 from dispatchkit.backends.arrays import numpy_dtype
