@@ -14,6 +14,7 @@ import numpy as np
 from dispatchkit.as_torch.shared import between, in_dtype_of, written_functions
 from dispatchkit.as_torch.table import ALONE, TRANSLATIONS, is_array
 from dispatchkit.backends.arrays import dtype_name, numpy_dtype
+from dispatchkit.backends.numpy_sums import DOUBLE, SINGLE
 from dispatchkit.declare.namespace import tensor_namespace as xp
 
 
@@ -39,19 +40,23 @@ def _checked_steps(steps: Any) -> None:
 
 
 # In which PyTorch's processors hold a product that they add to: a number is rounded once.
-WIDER = {"float32": np.float64, "float64": np.longdouble}
+WIDER = {SINGLE: np.float64, DOUBLE: np.longdouble}
 
 
 def _at_equal_distances(start: float, end: float, steps: int, dtype: Any) -> Any:
     """Return floating-point numbers, each counted from the nearer end with one rounding, as PyTorch does."""
-    number, wide = np.dtype(dtype).type, WIDER[dtype_name(dtype)]
+    number, wide = dtype.type, WIDER[dtype]
     first, last = number(start), number(end)
     if steps < 2:
         return np.full(steps, first)
-    places = np.arange(steps).astype(wide)
+    places = np.arange(steps, dtype=wide)
     step = wide(number(last - first) / number(steps - 1))
-    from_start, from_end = wide(first) + step * places, wide(last) - step * places[::-1]
-    return np.where(places < steps // 2, from_start, from_end).astype(number)
+    places *= step
+    half = steps // 2
+    y = np.empty(steps, number)
+    np.add(places[:half], wide(first), y[:half], casting="same_kind")
+    np.subtract(wide(last), places[steps - half - 1 :: -1], y[half:], casting="same_kind")
+    return y
 
 
 def linspace(start, end, steps, *, dtype=None, device=None, requires_grad=False):
@@ -69,12 +74,16 @@ def linspace(start, end, steps, *, dtype=None, device=None, requires_grad=False)
         with np.errstate(invalid="ignore"):
             return xp.asarray(between(ends[0], ends[1], steps), **(made | {"dtype": dtype or xp.get_default_dtype()}))
     if dtype is None:
-        is_complex = any(isinstance(value, complex) for value in ends)
-        made["dtype"] = np.result_type(np.dtype(xp.get_default_dtype()), np.complex64 if is_complex else np.float16)
+        made["dtype"] = numpy_dtype(xp.get_default_dtype())
+        if any(isinstance(value, complex) for value in ends):
+            made["dtype"] = np.result_type(made["dtype"], np.complex64)
     plain = all(isinstance(value, (int, float)) for value in (start, end))
-    name = dtype_name(made["dtype"])
-    if plain and name in WIDER:
-        return xp.asarray(_at_equal_distances(start, end, steps, numpy_dtype(name)), **made)
+    known = numpy_dtype(made["dtype"])
+    if plain and known in WIDER:
+        numbers = _at_equal_distances(start, end, steps, known)
+        if device is None and not requires_grad:
+            return xp.asarray(numbers)
+        return xp.asarray(numbers, **made)
     return xp.linspace(start, end, steps, **made)
 
 

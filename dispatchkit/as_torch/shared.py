@@ -20,8 +20,10 @@ from dispatchkit.backends.numpy_sums import DOUBLE, SINGLE
 from dispatchkit.declare.decorators import operation
 from dispatchkit.declare.namespace import tensor_namespace as xp
 from dispatchkit.declare.source import with_parameters
+from dispatchkit.declare.wrapping import wrap_array
 from dispatchkit.graph.recording import is_grad_enabled
 from dispatchkit.graph.storage import Storage
+from dispatchkit.protocol.instance import tensor_protocol
 from dispatchkit.protocol.kinds import kinds
 
 LIMIT = 1e18  # numbers below are held by single precision and by 64-bit integers
@@ -287,6 +289,24 @@ def element_strides(array: Any) -> tuple[int, ...]:
 def in_memory(x: Any) -> bool:
     """Return whether an argument is a tensor with NumPy's memory, and none inside of a transformation."""
     return isinstance(x, Storage) and not x.is_tracer and type(x.array) is np.ndarray
+
+
+def plain_array(x: Any) -> Any:
+    """Return NumPy's array of a tensor that no gradient flows to; None of any other."""
+    if in_memory(x) and x._node is None:
+        return x.array
+    return None
+
+
+# The classes of tensors and parameters of this spelling, which enter themselves.
+SPELLED: set[type] = set()
+
+
+def in_spelling_of(x: Any, array: Any) -> Any:
+    """Return a tensor of an array of NumPy, in the class that results of functions of another tensor have."""
+    if type(x) in SPELLED:
+        return wrap_array(tensor_protocol.types.results_of(type(x)), array)
+    return xp.asarray(array)
 
 
 def of_parts(real: Any, imag: Any) -> Any:

@@ -41,7 +41,7 @@ from dispatchkit.as_torch.calling.raised import as_raised_by_pytorch, raising_as
 from dispatchkit.as_torch.masking import masked_functions
 from dispatchkit.as_torch.network_functions import attention, grids, native, norms, weighted_losses  # noqa: F401
 from dispatchkit.as_torch.operators import converting, give_operators, in_place, spreading, where_asked
-from dispatchkit.as_torch.shared import changeable, copying, forward_of, in_dtype_of, in_shape
+from dispatchkit.as_torch.shared import SPELLED, changeable, copying, forward_of, in_dtype_of, in_shape
 from dispatchkit.as_torch.special_functions import OPERATIONS
 from dispatchkit.backends.arrays import PLAIN, dtype_name
 from dispatchkit.declare.namespace import tensor_namespace as xp
@@ -328,6 +328,7 @@ def spell(value: Any) -> Any:
 
 PARAMETER = type(nn.Parameter(PlainTensor([0.0]).as_subclass(Tensor)))
 ALIKE: frozenset[type] = frozenset({Tensor, PARAMETER})  # which operations compute alike
+SPELLED.update(ALIKE)
 
 
 # Functions.

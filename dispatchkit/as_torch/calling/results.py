@@ -54,9 +54,10 @@ def apart(y: Any, arguments: Any) -> Any:
     if in_memory(y) and (array := y.array).base is None:
         for x in arrays:  # a generator takes longer than the loop
             if x is array or x.base is array:
-                break
-        else:
-            return y
+                return xp.clone(y)
+        return y
+    if in_memory(y):
+        return xp.clone(y) if any(np.may_share_memory(y.array, x) for x in arrays) else y
 
     def copied(part: Any) -> Any:
         if in_memory(part) and any(np.may_share_memory(part.array, x) for x in arrays):
