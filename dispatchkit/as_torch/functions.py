@@ -27,6 +27,7 @@ from dispatchkit.as_torch.shared import (
     index_along,
     kept,
     kind_of,
+    lengths_of,
     norm_of_vectors,
     plain_array,
     running,
@@ -144,9 +145,12 @@ def _spread(name, with_mean, /, input, dim=None, unbiased=True, keepdim=False, *
         dim, unbiased = None, dim
     if correction is None:
         correction = int(unbiased)
-    along = {"axis": (tuple(dim) or None) if isinstance(dim, Sequence) else dim, "keepdims": keepdim}
+    axis = dim
+    if type(dim) is not int and isinstance(dim, Sequence):
+        axis = tuple(dim) or None
+    along = {"axis": axis, "keepdims": keepdim}
     y = getattr(xp, name)(input, correction=correction, **along)
-    if not input.size:
+    if 0 in lengths_of(input):
         y = xp.full_like(y, math.nan)
     if with_mean:
         return y, xp.mean(input, **along)

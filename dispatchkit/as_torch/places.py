@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from functools import lru_cache, partial
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -23,6 +23,7 @@ from dispatchkit.as_torch.shared import (
 from dispatchkit.as_torch.table import TRANSLATIONS, Values, is_array
 from dispatchkit.declare.namespace import tensor_namespace as xp
 from dispatchkit.declare.wrapping import holds
+from dispatchkit.ops.indexing.selecting import places_of_elements
 
 
 def repeat_interleave(input, repeats=None, dim=None, *, output_size=None):
@@ -64,22 +65,16 @@ def scatter(input, dim, index, src=None, *, value=None, reduce=None):
         elements = src[tuple(map(slice, index.shape))]
     arrays = [plain_array(x) for x in (input, index, elements)]
     if all(x is not None for x in arrays):
-        y, at = arrays[0].copy(), [*_grid(index.shape)]
+        y, at = arrays[0].copy(), [*places_of_elements(index.shape)]
         at[dim] = arrays[1]
         y[tuple(at)] = arrays[2]
         return in_spelling_of(input, y)
     if in_memory(input):
-        places = [in_spelling_of(input, along) for along in _grid(index.shape)]
+        places = [in_spelling_of(input, along) for along in places_of_elements(index.shape)]
     else:
         places = [xp.asarray(along, like=input) for along in np.indices(index.shape, sparse=True)]
     places[dim] = index
     return xp.index_put(input, tuple(places), elements)
-
-
-@lru_cache(maxsize=64)
-def _grid(shape: tuple[int, ...]) -> tuple[Any, ...]:
-    """Return the indices of all elements along each axis, as arrays that broadcast; they are not to be changed."""
-    return np.indices(shape, sparse=True)
 
 
 def take_along_dim(input, indices, dim=None):

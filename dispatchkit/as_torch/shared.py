@@ -73,7 +73,7 @@ def norm_of_vectors(x: Any, order: Any, axis: Any = None, keepdims: bool = False
     axes = axis
     if not x.ndim:
         axis = axes = ()
-    elif axis is None or np.size(axis) == 0:
+    elif type(axis) is not int and (axis is None or np.size(axis) == 0):
         axes = tuple(range(x.ndim))
     elif isinstance(axis, int):
         axes = (axis,)
@@ -289,6 +289,20 @@ def element_strides(array: Any) -> tuple[int, ...]:
 def in_memory(x: Any) -> bool:
     """Return whether an argument is a tensor with NumPy's memory, and none inside of a transformation."""
     return isinstance(x, Storage) and not x.is_tracer and type(x.array) is np.ndarray
+
+
+def lengths_of(x: Any) -> tuple[int, ...]:
+    """Return the shape of a tensor, of one with an array as that has it."""
+    if isinstance(x, Storage) and not x.is_tracer:
+        return x.array.shape  # type: ignore[no-any-return]  # of any library
+    return x.shape  # type: ignore[no-any-return]  # likewise
+
+
+def of_one_shape(x1: Any, x2: Any) -> Any:
+    """Return two tensors brought to one shape, as they are where they have it."""
+    if lengths_of(x1) == lengths_of(x2):
+        return x1, x2
+    return xp.broadcast_arrays(x1, x2)
 
 
 def plain_array(x: Any) -> Any:

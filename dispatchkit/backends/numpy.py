@@ -243,7 +243,8 @@ class NumpyNamespace:
             squares = d.real**2 + d.imag**2
         else:
             squares = np.multiply(d, d, out=d)
-        y = total(squares, axis=axis, keepdims=keepdims) / max(count - correction, 0)
+        y = total(squares, axis=axis, keepdims=keepdims)
+        y = np.divide(y, y.dtype.type(max(count - correction, 0)))
         if x.dtype is HALF:
             return y.astype(HALF)
         return y

@@ -11,7 +11,7 @@ import numpy as np
 from dispatchkit.as_torch.calling.checks import Given, check_of, dtype_name, look_each_time_of, look_of
 from dispatchkit.as_torch.calling.promotion import CATEGORIES
 from dispatchkit.as_torch.calling.refused import are_mixed
-from dispatchkit.as_torch.shared import in_dtype_of, kind_of
+from dispatchkit.as_torch.shared import in_dtype_of, kind_of, lengths_of
 from dispatchkit.as_torch.table import is_array
 from dispatchkit.backends.arrays import dtype_name as numpy_name
 from dispatchkit.backends.arrays import numpy_dtype
@@ -334,12 +334,13 @@ def sizes_of_batches(given: Given) -> None:
     x, target = given["input"], given["target"]
     if not (is_array(x) and is_array(target)):
         return
-    if not x.ndim:
+    shape, places = lengths_of(x), lengths_of(target)
+    if not shape:
         raise ValueError("Expected 1 or more dimensions (got 0)")
-    count = (*target.shape, 0)[0]
-    if x.ndim > 1 and x.shape[0] != count:
-        raise ValueError(f"Expected input batch_size ({x.shape[0]}) to match target batch_size ({count}).")
-    if x.ndim > 1 and not target.ndim:
+    count = (*places, 0)[0]
+    if len(shape) > 1 and shape[0] != count:
+        raise ValueError(f"Expected input batch_size ({shape[0]}) to match target batch_size ({count}).")
+    if len(shape) > 1 and not places:
         raise np.exceptions.AxisError("Dimension specified as 0 but tensor has no dimensions")
 
 
