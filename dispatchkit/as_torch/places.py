@@ -264,7 +264,8 @@ def _median_of_all(counted, input):
             # The gradient goes to all elements that are the median.
             shares = (array == median).astype(array.dtype)
             shares /= np.add.reduce(shares, None)
-            return value + gradient_alone(xp.sum(input * in_spelling_of(input, shares)))
+            with np.errstate(invalid="ignore"):  # of infinities that have no share
+                return value + gradient_alone(xp.sum(input * in_spelling_of(input, shares)))
     value = _median(counted, xp.reshape(input, (-1,)), 0).values
     if not xp.isdtype(input.dtype, "real floating"):
         return value
