@@ -231,7 +231,7 @@ def _places_of_medians(array: Any, order: Any, dim: int, *, counts_all: bool) ->
     """
     n = array.shape[dim]
     if array.dtype.kind == "f":
-        numbers = np.add.reduce(~np.isnan(array), dim, np.intp, None, True)
+        numbers = np.count_nonzero(~np.isnan(array), axis=dim, keepdims=True)
         if numbers.min() < n:
             place = np.where(numbers < n, numbers, (n - 1) // 2)
             if not counts_all:
@@ -246,7 +246,7 @@ def _median_of_array(x: Any, *, counts_all: bool) -> Any:
     if x.dtype.kind == "f" and math.isnan(largest):
         if counts_all:
             return np.asarray(largest)
-        rank = (max(np.count_nonzero(~np.isnan(x)), 1) - 1) // 2
+        rank = (max(int(np.count_nonzero(~np.isnan(x))), 1) - 1) // 2
     return np.asarray(np.partition(x, rank)[rank])
 
 

@@ -45,7 +45,8 @@ WIDER = {SINGLE: np.float64, DOUBLE: np.longdouble}
 
 def _at_equal_distances(start: float, end: float, steps: int, dtype: Any) -> Any:
     """Return floating-point numbers, each counted from the nearer end with one rounding, as PyTorch does."""
-    number, wide = dtype.type, WIDER[dtype]
+    number: Any = dtype.type
+    wide: Any = WIDER[dtype]
     first, last = number(start), number(end)
     if steps < 2:
         return np.full(steps, first)

@@ -210,7 +210,7 @@ def _sign(xp: Any, x: Any) -> Any:
 
 
 @sign.def_kernel("numpy")
-def sign_numpy(x, /):
+def sign_numpy(x: Any, /) -> Any:
     if type(x) is not np.ndarray or x.dtype not in (SINGLE, DOUBLE) or not x.ndim:
         return _sign(numpy_namespace, x)
     # NaN is neither. NumPy's loop branches at each element.

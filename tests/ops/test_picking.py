@@ -193,8 +193,7 @@ def test_gathered_elements_have_a_gradient_of_their_own(axis: int, shape: tuple[
     y.sum().backward()
     assert x.grad is not None
     np.testing.assert_array_equal(x.grad.numpy(), wanted)
-    assert y.grad_fn is not None
-    assert y.grad_fn.name() == "GatherBackward"
+    assert "GatherBackward" in repr(y)
 
     def squares(x: Any) -> Any:
         return (dk.gather(x, axis, dk.asarray(indices)) ** 2).sum()
