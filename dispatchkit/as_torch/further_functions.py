@@ -297,7 +297,9 @@ def cov(input, *, correction=1, fweights=None, aweights=None):
 def index_select(input, dim, index):
     if not input.ndim:
         return xp.reshape(input, ())
-    return xp.take(input, xp.reshape(index, (-1,)), axis=dim)
+    if index.ndim != 1:
+        index = xp.reshape(index, (-1,))
+    return xp.take(input, index, axis=dim)
 
 
 def gather(input, dim, index, *, sparse_grad=False):

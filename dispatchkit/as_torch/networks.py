@@ -15,7 +15,17 @@ import numpy as np
 
 from dispatchkit import nn
 from dispatchkit.as_torch.calling.promotion import common_dtype, in_common_dtype
-from dispatchkit.as_torch.shared import copy_if_recorded, gradient_alone, in_floats, norm_of_vectors, written_functions
+from dispatchkit.as_torch.shared import (
+    copy_if_recorded,
+    gradient_alone,
+    in_floats,
+    in_spelling_of,
+    kind_of,
+    norm_of_vectors,
+    of_one_shape,
+    plain_array,
+    written_functions,
+)
 from dispatchkit.as_torch.table import ALONE, TRANSLATIONS, is_array
 from dispatchkit.backends.arrays import dtype_name, same_dtype
 from dispatchkit.backends.numpy_sums import HALF, SINGLE
@@ -152,12 +162,12 @@ def triplet_margin_loss(anchor, positive, negative, margin=1.0, p=2.0, eps=1e-6,
 
 def kl_div(input, target, reduction="mean", log_target=False):
     if reduction != "batchmean":
-        return functional.kl_div(*xp.broadcast_arrays(input, target), reduction=reduction, log_target=log_target)
+        return functional.kl_div(*of_one_shape(input, target), reduction=reduction, log_target=log_target)
     # The batch is that of the input, also where that is shorter than the target.
     count = 1
     if input.ndim:
         count = input.shape[0]
-    total = functional.kl_div(*xp.broadcast_arrays(input, target), reduction="sum", log_target=log_target)
+    total = functional.kl_div(*of_one_shape(input, target), reduction="sum", log_target=log_target)
     if not count:  # the mean of nothing
         return total * np.nan
     return total / count
@@ -239,13 +249,13 @@ def local_response_norm(input, size, alpha=1e-4, beta=0.75, k=1.0):
 
 
 def silu(input, inplace=False):
-    if xp.isdtype(input.dtype, "complex floating"):
+    if kind_of(input) == "c":
         return input / (1.0 + xp.exp(-input))
     return functional.silu(input)
 
 
 def softsign(input):
-    if xp.isdtype(input.dtype, "complex floating"):
+    if kind_of(input) == "c":
         return input / (1.0 + xp.abs(input))
     return functional.softsign(input)
 
@@ -613,11 +623,17 @@ def _shares(before, length, step, cubic):
 
 
 def cosine_similarity(x1, x2, dim=1, eps=1e-8):
-    x1, x2 = xp.broadcast_arrays(x1, x2)
-    lengths = [xp.linalg.vector_norm(x, axis=dim, keepdims=True) for x in (x1, x2)]
-    # PyTorch's gradient passes the least length, too.
-    lengths = [length + _clipped(eps - length.detach()) for length in lengths]
+    x1, x2 = of_one_shape(x1, x2)
+    lengths = [_at_least(xp.linalg.vector_norm(x, axis=dim, keepdims=True), eps) for x in (x1, x2)]
     return xp.sum((x1 / lengths[0]) * (x2 / lengths[1]), axis=dim)
+
+
+def _at_least(length, eps):
+    """Return lengths, none less than a number; PyTorch's gradient passes that, too."""
+    array = plain_array(length)
+    if array is None:
+        return length + _clipped(eps - length.detach())
+    return in_spelling_of(length, np.maximum(array, array.dtype.type(eps)))
 
 
 def pairwise_distance(x1, x2, p=2.0, eps=1e-6, keepdim=False):

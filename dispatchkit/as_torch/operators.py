@@ -336,6 +336,11 @@ def where_asked(name: str, place: int, call: Call, first: Call) -> Call:
         if len(args) > place:
             asked = args[place]
         if not asked:
+            # As a bool, which has part in the key of a plan by its value.
+            if len(args) > place:
+                args = (*args[:place], False)
+            elif "inplace" in kwargs:
+                kwargs["inplace"] = False
             return call(args, kwargs)
         y = first(args, kwargs)
         if y is not NotImplemented:

@@ -41,7 +41,7 @@ from dispatchkit.as_torch.calling.raised import as_raised_by_pytorch, raising_as
 from dispatchkit.as_torch.masking import masked_functions
 from dispatchkit.as_torch.network_functions import attention, grids, native, norms, weighted_losses  # noqa: F401
 from dispatchkit.as_torch.operators import converting, give_operators, in_place, spreading, where_asked
-from dispatchkit.as_torch.shared import changeable, copying, forward_of, in_dtype_of, in_shape
+from dispatchkit.as_torch.shared import SPELLED, changeable, copying, forward_of, in_dtype_of, in_shape
 from dispatchkit.as_torch.special_functions import OPERATIONS
 from dispatchkit.backends.arrays import PLAIN, dtype_name
 from dispatchkit.declare.namespace import tensor_namespace as xp
@@ -331,6 +331,7 @@ def spell(value: Any) -> Any:
 PARAMETER = type(nn.Parameter(PlainTensor([0.0]).as_subclass(Tensor)))
 ALIKE: frozenset[type] = frozenset({Tensor, PARAMETER})  # which operations compute alike
 UNCHANGED = ALIKE | {autograd.function.FunctionCtx}  # in which nothing is to be adopted
+SPELLED.update(ALIKE)
 
 
 # Functions.
@@ -385,7 +386,7 @@ def caller(path: str, function: Call, names: Any, targets: Any, shown: Any, oper
     answer: Call = whole.__call__
     if "inplace" in whole.names:
         answer = where_asked(path.rpartition(".")[2], list(whole.names).index("inplace"), answer, whole.ask)
-    call = whole.public = show(quick(whole, answer, most, ALIKE, whole.plans_at_once), path, shown, operation)
+    call = whole.public = show(quick(whole, answer, most, ALIKE, whole.plans), path, shown, operation)
     call.check = whole.check_in_place  # type: ignore[attr-defined]
     method = quick(whole, whole.as_method, most, ALIKE, whole.plans_of_method)
     call.as_method = whole.method = show(method, path, shown, operation)  # type: ignore[attr-defined]

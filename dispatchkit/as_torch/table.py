@@ -197,7 +197,7 @@ COPIED_HERE = frozenset(
     {
         *("diag", "diff", "flip", "fliplr", "flipud", "logcumsumexp", "nan_to_num", "rot90"),
         *("nn.functional.pixel_shuffle", "nn.functional.pixel_unshuffle", "histogram", "triangular_solve"),
-        *("nn.functional.channel_shuffle", "sgn", "sign"),
+        "nn.functional.channel_shuffle",
     }
 )
 # Functions whose results are views in PyTorch and copies here, into which nothing is written.

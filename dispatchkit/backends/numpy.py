@@ -243,7 +243,8 @@ class NumpyNamespace:
             squares = d.real**2 + d.imag**2
         else:
             squares = np.multiply(d, d, out=d)
-        y = total(squares, axis=axis, keepdims=keepdims) / max(count - correction, 0)
+        y = total(squares, axis=axis, keepdims=keepdims)
+        y = np.divide(y, y.dtype.type(max(count - correction, 0)))
         if x.dtype is HALF:
             return y.astype(HALF)
         return y
@@ -406,6 +407,8 @@ class NumpyNamespace:
     @staticmethod
     def roll(x: Any, shift: Any, /, *, axis: Any = None) -> Any:
         """Shift elements; NumPy rounds numbers."""
+        if type(shift) is int and type(axis) is int and type(x) is np.ndarray and -x.ndim <= axis < x.ndim:
+            return _rolled(x, shift, axis % x.ndim)
         shifts = integers_of("shift", shift)
         if len(shifts) == 1:
             return np.roll(x, shifts[0], axis)
@@ -424,6 +427,8 @@ class NumpyNamespace:
     @staticmethod
     def flip(x: Any, /, *, axis: Any = None) -> Any:
         """Reverse the order; along a single axis by the index of it."""
+        if type(axis) is tuple and len(axis) == 1:
+            axis = axis[0]
         if type(axis) is int and -x.ndim <= axis < x.ndim:
             return x[(*(WHOLE,) * (axis % x.ndim), REVERSED)]
         return np.flip(x, axis)
@@ -483,17 +488,17 @@ class NumpyNamespace:
     @staticmethod
     def tril(x: Any, /, *, k: int = 0) -> Any:
         """Take lower triangles of matrices; NumPy makes a matrix of a vector first."""
-        check_integers("k", k, booleans=True)
         if type(k) is int and type(x) is np.ndarray and x.ndim > 1 and x.shape[-2] * x.shape[-1] <= TRIANGLE:
-            return np.where(_triangle(*x.shape[-2:], k), x, x.dtype.type(0))
+            return np.where(_triangle(*x.shape[-2:], k), x, _zero_of(x.dtype))
+        check_integers("k", k, booleans=True)
         return np.tril(_matrices(x), k)
 
     @staticmethod
     def triu(x: Any, /, *, k: int = 0) -> Any:
         """Take upper triangles of matrices; NumPy makes a matrix of a vector first."""
-        check_integers("k", k, booleans=True)
         if type(k) is int and type(x) is np.ndarray and x.ndim > 1 and x.shape[-2] * x.shape[-1] <= TRIANGLE:
-            return np.where(_triangle(*x.shape[-2:], k - 1), x.dtype.type(0), x)
+            return np.where(_triangle(*x.shape[-2:], k - 1), _zero_of(x.dtype), x)
+        check_integers("k", k, booleans=True)
         return np.triu(_matrices(x), k)
 
     @staticmethod
@@ -502,9 +507,13 @@ class NumpyNamespace:
         kind: Literal["stable"] | None = None
         if stable:
             kind = "stable"
-        y = np.sort(x, axis, kind)
+        if type(x) is np.ndarray and type(axis) is int:
+            y = x.copy("K")
+            y.sort(axis, kind)
+        else:
+            y = np.sort(x, axis, kind)
         if descending:
-            return np.flip(y, axis)
+            return NumpyNamespace.flip(y, axis=axis)
         return y
 
     @staticmethod
@@ -516,8 +525,8 @@ class NumpyNamespace:
             if stable:
                 return x.argsort(axis, "stable")
             return x.argsort(axis)
-        flipped = np.argsort(np.flip(x, axis=axis), axis=axis, kind="stable")
-        return x.shape[axis] - 1 - np.flip(flipped, axis=axis)
+        flipped = NumpyNamespace.flip(x, axis=axis).argsort(axis, "stable")
+        return (x.shape[axis] - 1) - NumpyNamespace.flip(flipped, axis=axis)
 
     getitem = staticmethod(operator.getitem)
     setitem = staticmethod(operator.setitem)
@@ -542,6 +551,22 @@ TRIANGLE = 1 << 12  # elements of the matrices whose triangles are kept
 def _triangle(rows: int, columns: int, k: int) -> Any:
     """Return whether elements are in the lower triangle up to a diagonal; the array is not to be changed."""
     return np.tri(rows, columns, k, dtype=bool)
+
+
+@cache
+def _zero_of(dtype: Any) -> Any:
+    """Return the number 0 of a dtype, which NumPy need not convert."""
+    return np.zeros((), dtype)
+
+
+def _rolled(x: Any, shift: int, axis: int) -> Any:
+    """Return an array whose elements are shifted along an axis: its last part before its first one."""
+    n = x.shape[axis]
+    start = -shift % n if n else 0
+    if not start:
+        return x.copy()
+    before = (WHOLE,) * axis
+    return np.concatenate((x[(*before, slice(start, None))], x[(*before, slice(start))]), axis)
 
 
 def _matrices(x: Any) -> Any:

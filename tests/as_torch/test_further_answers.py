@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+import numpy as np
 import pytest
 
 import dispatchkit.as_torch
@@ -233,3 +234,72 @@ def test_products_asked_for_as_real_numbers_have_the_derivatives_of_real_parts(n
         return torch.func.jvp(lambda x: function(x, 0, dtype=torch.float64), (x,), (x * 0.5,))[1]
 
     assert of_parts(getattr(torch, name), x).tolist() == of_parts(getattr(torch, name), real).tolist()
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64", "int64"])
+@pytest.mark.parametrize("shape", [(1,), (7,), (4, 6), (3, 2, 5)])
+@pytest.mark.parametrize("missing", [0.0, 0.3, 1.0])
+def test_medians_are_those_of_sorted_elements(shape: tuple[int, ...], missing: float, dtype: str) -> None:
+    draws = np.random.default_rng(0)
+    x = draws.integers(-3, 4, shape).astype(dtype)
+    if dtype != "int64":
+        x[draws.random(shape) < missing] = np.nan
+    for name, median in (("median", np.max), ("nanmedian", np.nanmax)):
+        for dim in range(-1, x.ndim):
+            rows = np.moveaxis(x, dim, -1) if dim >= 0 else x.reshape(1, -1)
+            ordered = np.sort(rows, -1)
+            counts = np.sum(~np.isnan(rows), -1, keepdims=True)
+            wanted = np.take_along_axis(ordered, (np.maximum(counts, 1) - 1) // 2, -1)[..., 0]
+            if median is np.max:
+                wanted = np.where(counts[..., 0] < rows.shape[-1], np.nan, wanted)
+            if dim < 0:
+                found = getattr(torch, name)(T(x))
+                assert found.shape == ()
+                np.testing.assert_array_equal(found.numpy(), wanted[0])
+                continue
+            found, places = getattr(torch, name)(T(x), dim)
+            assert (found.dtype, places.dtype) == (T(x).dtype, torch.int64)
+            np.testing.assert_array_equal(found.numpy(), wanted)
+            taken = np.take_along_axis(x, np.expand_dims(places.numpy(), dim), dim)
+            np.testing.assert_array_equal(np.squeeze(taken, dim), wanted)
+
+
+def test_the_gradient_of_a_median_goes_to_all_elements_that_are_it() -> None:
+    for others in ([5.0, 1.0], [torch.inf, -torch.inf]):
+        x = T([2.0, *others, 2.0], requires_grad=True)
+        y = torch.median(x)
+        assert y.item() == 2.0
+        y.backward()
+        assert x.grad.tolist() == [0.5, 0.0, 0.0, 0.5]
+
+
+@pytest.mark.parametrize("dim", [0, 1, -1])
+@pytest.mark.parametrize("records", [False, True])
+def test_elements_are_written_at_places_along_an_axis(dim: int, records: bool) -> None:
+    x, source = torch.zeros(3, 4), torch.arange(12.0).reshape(3, 4) + 1
+    index = T([[2, 0, 1], [0, 1, 2]])
+    wanted = np.zeros((3, 4))
+    for (row, column), place in np.ndenumerate(index.numpy()):
+        wanted[(place, column) if dim == 0 else (row, place)] = source[row, column].item()
+    y = torch.scatter(x.requires_grad_(records), dim, index, source)
+    np.testing.assert_array_equal(y.detach().numpy(), wanted)
+    assert x.detach().numpy().sum() == 0
+
+
+def test_a_largest_element_has_the_same_place_with_a_graph_and_without() -> None:
+    x = T([[1.0, NAN, 3.0], [2.0, 2.0, -1.0]])
+    for keepdim in (False, True):
+        for name in ("max", "min"):
+            plain = getattr(torch, name)(x, 1, keepdim)
+            recorded = getattr(torch, name)(x.clone().requires_grad_(), 1, keepdim)
+            np.testing.assert_array_equal(plain.values.numpy(), recorded.values.detach().numpy())
+            assert plain.indices.tolist() == recorded.indices.tolist()
+
+
+@pytest.mark.parametrize("steps", [0, 1, 2, 5, 8])
+def test_numbers_at_equal_distances_are_counted_from_both_ends(steps: int) -> None:
+    for dtype in (torch.float32, torch.float64):
+        y = torch.linspace(-3.0, 7.5, steps, dtype=dtype)
+        assert y.dtype == dtype
+        np.testing.assert_allclose(y.numpy(), np.linspace(-3.0, 7.5, steps), rtol=1e-6)
+        assert y[-1:].tolist() == [7.5 if steps > 1 else -3.0][: min(steps, 1)]

@@ -242,3 +242,30 @@ def test_arguments_by_name_are_passed_as_they_were_given_the_first_time() -> Non
             y = torch.nn.functional.conv2d(x, w, bias=b, stride=1)
             assert y[0, :, 0, 0].tolist() == [4 + b[0].item(), 4 + b[1].item()]
             assert torch.nn.functional.conv2d(x, w, b, 2).shape == (1, 2, 1, 1)
+
+
+def test_what_is_to_be_written_in_place_is_told_apart_from_what_is_not() -> None:
+    x = torch.tensor([-1.0, 2.0])
+    for _ in range(2):
+        assert torch.nn.functional.elu(x, 1.0, False) is not x
+        assert torch.nn.functional.leaky_relu(x, inplace=False).tolist() == pytest.approx([-0.01, 2.0])
+        assert torch.nn.functional.hardtanh(x, -0.5, 0.5).tolist() == [-0.5, 0.5]
+    assert x.tolist() == [-1.0, 2.0]
+    for slope in (0.5, 0.25):
+        y = x.clone()
+        assert torch.nn.functional.leaky_relu(y, slope, inplace=True) is y
+        assert y.tolist() == [-slope, 2.0]
+        # PyTorch asks whether it is true, of numbers, too.
+        assert torch.nn.functional.elu(y, 1.0, 0.0) is not y
+        assert torch.nn.functional.elu(y, 1.0, 2.0) is y
+
+
+@pytest.mark.parametrize("count", [5, 3000])
+def test_signs_have_memory_of_their_own_and_are_0_of_nan(count: int) -> None:
+    x = torch.tensor(np.resize(np.asarray([-2.0, 0.0, 3.0, np.nan, -0.0], "float32"), count))
+    for function in (torch.sign, torch.sgn):
+        assert function(x)[:5].tolist() == [-1.0, 0.0, 1.0, 0.0, 0.0]
+    flags = x > 0
+    y = torch.sign(flags)
+    y[0] = True
+    assert flags[0].item() is False

@@ -30,7 +30,7 @@ from dispatchkit.as_torch.calling import (  # noqa: F401  # they enter what they
     window_checks,
 )
 from dispatchkit.as_torch.calling.arguments import arguments_by_name, count_of_tensors, in_new_order
-from dispatchkit.as_torch.calling.checks import CHECKS, EACH_TIME, LOOKS, kind_of
+from dispatchkit.as_torch.calling.checks import CHECKS, EACH_TIME, LOOKS
 from dispatchkit.as_torch.calling.dtypes import FACTORS, UNIFORM, check_dtypes, check_factors
 from dispatchkit.as_torch.calling.outputs import is_of_one_dtype, written_into
 from dispatchkit.as_torch.calling.plans import Plan, key_of, plan_of, unchanged_by
@@ -57,6 +57,7 @@ from dispatchkit.as_torch.calling.signatures import (
     numbers_of,
     signatures_of,
 )
+from dispatchkit.as_torch.shared import kind_of
 from dispatchkit.backends.arrays import dtype_name, numpy_dtype
 from dispatchkit.declare.libraries import making_like
 from dispatchkit.declare.namespace import tensor_namespace as xp
@@ -250,13 +251,6 @@ class FunctionCaller:
             raise TypeError(
                 f'{self.path.rpartition(".")[2]}() missing {len(missing)} required positional arguments: "{missing[0]}"'
             ) from None
-
-    @property
-    def plans_at_once(self) -> Mapping[Any, Plan]:
-        """The plans of calls as the public function gets them, which may have an `inplace` that no plan knows."""
-        if "inplace" in self.names:
-            return {}
-        return self.plans
 
     def ask(self, args: tuple[Any, ...], kwargs: dict[str, Any], public: Call | None = None) -> Any:
         """Return what the `__torch_function__` of an argument answers, `NotImplemented` where none is to be asked."""

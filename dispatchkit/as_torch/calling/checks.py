@@ -13,7 +13,7 @@ import numpy as np
 
 from dispatchkit.as_torch.calling.promotion import common_dtype
 from dispatchkit.as_torch.calling.signatures import NAMES
-from dispatchkit.as_torch.shared import in_dtype_of
+from dispatchkit.as_torch.shared import in_dtype_of, kind_of, lengths_of
 from dispatchkit.as_torch.table import is_array
 from dispatchkit.backends.arrays import dtype_name as numpy_name
 from dispatchkit.backends.arrays import numpy_dtype
@@ -74,17 +74,6 @@ def look_each_time_of(*paths: str) -> Callable[[Check], Check]:
     return enter
 
 
-def kind_of(x: Any) -> str:
-    """Return the kind of elements of an argument, as NumPy abbreviates it."""
-    dtype = getattr(x, "dtype", None)
-    if dtype is None:
-        return np.asarray(x).dtype.kind
-    kind = getattr(dtype, "kind", None)
-    if type(kind) is str:
-        return kind
-    return str(numpy_dtype(dtype).kind)
-
-
 def dtype_name(x: Any) -> str:
     """Return what PyTorch calls the dtype of a tensor."""
     return NAMES.get(numpy_name(x.dtype), numpy_name(x.dtype))
@@ -94,9 +83,10 @@ def axis_of(given: Given, name: str = "dim", default: int = 0) -> tuple[int, int
     """Return the axis of a call, counted from the front, and its length."""
     x: Any = given.get("input", given.get("tensor"))
     axis = given.get(name, default)
-    if not x.ndim:
+    shape = lengths_of(x)
+    if not shape:
         return 0, 1
-    return axis % x.ndim, x.shape[axis]
+    return axis % len(shape), shape[axis]
 
 
 @look_of("full")

@@ -7,8 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from dispatchkit.as_torch.calling.checks import dtype_name, kind_of
-from dispatchkit.as_torch.shared import in_dtype_of
+from dispatchkit.as_torch.calling.checks import dtype_name
+from dispatchkit.as_torch.shared import in_dtype_of, kind_of
 from dispatchkit.as_torch.table import is_array
 from dispatchkit.backends.arrays import dtype_name as numpy_name
 from dispatchkit.declare.namespace import tensor_namespace as xp

@@ -8,13 +8,14 @@ from typing import Any
 
 import numpy as np
 
-from dispatchkit.as_torch.calling.checks import Given, check_of, dtype_name, kind_of, look_each_time_of, look_of
+from dispatchkit.as_torch.calling.checks import Given, check_of, dtype_name, look_each_time_of, look_of
 from dispatchkit.as_torch.calling.promotion import CATEGORIES
 from dispatchkit.as_torch.calling.refused import are_mixed
-from dispatchkit.as_torch.shared import in_dtype_of
+from dispatchkit.as_torch.shared import in_dtype_of, kind_of, lengths_of
 from dispatchkit.as_torch.table import is_array
 from dispatchkit.backends.arrays import dtype_name as numpy_name
 from dispatchkit.backends.arrays import numpy_dtype
+from dispatchkit.backends.numpy_sums import HALF
 from dispatchkit.declare.namespace import tensor_namespace as xp
 
 F = "nn.functional."
@@ -66,11 +67,15 @@ def least_share_that_fits(given: Given) -> None:
         expect_number(x, least)
 
 
+HALF_RANGE = float(np.finfo(HALF).max)
+
+
 @look_each_time_of("clamp", "clip", "clamp_min", "clamp_max", "histc")
 def bounds_that_fit(given: Given) -> None:
     for name in ("min", "max"):
         bound: Any = given.get(name)
-        if isinstance(bound, float) and kind_of(given["input"]) == "f":
+        # What half precision holds is within the range of all.
+        if isinstance(bound, float) and not -HALF_RANGE <= bound <= HALF_RANGE and kind_of(given["input"]) == "f":
             expect_number(given["input"], bound)
 
 
@@ -331,12 +336,13 @@ def sizes_of_batches(given: Given) -> None:
     x, target = given["input"], given["target"]
     if not (is_array(x) and is_array(target)):
         return
-    if not x.ndim:
+    shape, places = lengths_of(x), lengths_of(target)
+    if not shape:
         raise ValueError("Expected 1 or more dimensions (got 0)")
-    count = (*target.shape, 0)[0]
-    if x.ndim > 1 and x.shape[0] != count:
-        raise ValueError(f"Expected input batch_size ({x.shape[0]}) to match target batch_size ({count}).")
-    if x.ndim > 1 and not target.ndim:
+    count = (*places, 0)[0]
+    if len(shape) > 1 and shape[0] != count:
+        raise ValueError(f"Expected input batch_size ({shape[0]}) to match target batch_size ({count}).")
+    if len(shape) > 1 and not places:
         raise np.exceptions.AxisError("Dimension specified as 0 but tensor has no dimensions")
 
 

@@ -6,9 +6,10 @@ from typing import Any, NoReturn
 
 import numpy as np
 
-from dispatchkit.as_torch.calling.checks import Given, dtype_name, kind_of, look_each_time_of, look_of
+from dispatchkit.as_torch.calling.checks import Given, dtype_name, look_each_time_of, look_of
 from dispatchkit.as_torch.calling.network_checks import expect_number
 from dispatchkit.as_torch.calling.promotion import common_dtype
+from dispatchkit.as_torch.shared import kind_of
 from dispatchkit.as_torch.table import is_array
 from dispatchkit.backends.arrays import numpy_dtype
 from dispatchkit.declare.namespace import tensor_namespace as xp

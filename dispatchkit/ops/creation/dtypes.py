@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import builtins
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -254,6 +255,14 @@ def isdtype(dtype: DType, kind: DType | str | tuple[DType | str, ...]) -> builti
     >>> dk.isdtype(dk.int8, "integral"), dk.isdtype(dk.int8, (dk.int16, "real floating"))
     (True, False)
     """
+    try:
+        return _is_of_kinds(dtype, kind)
+    except TypeError:  # of what has no hash, or is no dtype
+        return _is_of_kinds.__wrapped__(dtype, kind)
+
+
+@lru_cache(maxsize=512)
+def _is_of_kinds(dtype: DType, kind: DType | str | tuple[DType | str, ...]) -> builtins.bool:
     known = numpy_dtype(dtype)
     if isinstance(kind, tuple):
         kinds = kind
