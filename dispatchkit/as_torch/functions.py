@@ -22,11 +22,12 @@ from dispatchkit.as_torch.shared import (
     between,
     gradient_alone,
     implicit_axis,
-    in_dtype_of,
     in_floats,
+    in_single_precision,
     index_along,
     kept,
     norm_of_vectors,
+    rounded_to_dtype_of,
     running,
     scaled_product,
     sign,
@@ -313,6 +314,8 @@ def split(tensor, split_size_or_sections, dim=0):
     if isinstance(size, int):
         # Where there is nothing, pieces may have no elements.
         cuts = tuple(range(size, tensor.shape[dim], max(size, 1)))
+    elif not size:
+        return ()
     else:
         cuts = tuple(accumulate(size[:-1]))
     return xp.split(tensor, cuts, axis=dim)
@@ -461,7 +464,7 @@ def _slopes(x, step, axis, edge_order):
 
 def scalar_tensor(s, *, dtype=None, **options):
     dtype = numpy_dtype(dtype or xp.get_default_dtype())
-    return xp.full((), in_dtype_of(np.empty((), dtype), s), dtype=dtype, **options)
+    return xp.full((), rounded_to_dtype_of(np.empty((), dtype), s), dtype=dtype, **options)
 
 
 def logdet(input):
@@ -513,6 +516,7 @@ def linalg_vander(x, *, N=None):
     return xp.expand_dims(x, axis=-1) ** xp.arange(N)
 
 
+@in_single_precision
 def addbmm(input, batch1, batch2, *, beta=1, alpha=1):
     return kept(input, beta) + xp.sum(scaled_product(batch1, batch2, alpha), axis=0)
 

@@ -15,7 +15,14 @@ import numpy as np
 
 from dispatchkit import nn
 from dispatchkit.as_torch.calling.promotion import common_dtype, in_common_dtype
-from dispatchkit.as_torch.shared import copy_if_recorded, gradient_alone, in_floats, norm_of_vectors, written_functions
+from dispatchkit.as_torch.shared import (
+    copy_if_recorded,
+    gradient_alone,
+    in_floats,
+    in_single_precision,
+    norm_of_vectors,
+    written_functions,
+)
 from dispatchkit.as_torch.table import ALONE, TRANSLATIONS, is_array
 from dispatchkit.backends.arrays import dtype_name, same_dtype
 from dispatchkit.backends.numpy_sums import HALF, SINGLE
@@ -248,6 +255,7 @@ def softsign(input):
     return functional.softsign(input)
 
 
+@in_single_precision
 def rrelu(input, lower=1 / 8, upper=1 / 3, training=False, inplace=False):
     if training:
         slope = xp.random.uniform(lower, upper, shape=input.shape, dtype=input.dtype)

@@ -10,9 +10,8 @@ from functools import partial
 from typing import Any
 
 from dispatchkit import nn
-from dispatchkit.as_torch.shared import copy_if_recorded, written_functions
+from dispatchkit.as_torch.shared import copy_if_recorded, is_half, written_functions
 from dispatchkit.as_torch.table import ALONE, TRANSLATIONS, Function
-from dispatchkit.backends.arrays import same_dtype
 from dispatchkit.backends.numpy_sums import HALF, SINGLE
 from dispatchkit.declare.namespace import tensor_namespace as xp
 from dispatchkit.graph.recording import no_grad
@@ -22,17 +21,12 @@ from dispatchkit.nn import functional
 __all__ = ["LAYERS"]
 
 
-def _is_half(x: Any) -> bool:
-    """Return whether samples are of half precision."""
-    return hasattr(x, "dtype") and same_dtype(x.dtype, HALF)
-
-
 def _in_single_precision(function: Function) -> Function:
     """Return a norm that computes samples of half precision in single precision."""
     signature = inspect.signature(function)
 
     def norm(*args: Any, **kwargs: Any) -> Any:
-        if not _is_half(args[0] if args else kwargs.get("input")):
+        if not is_half(args[0] if args else kwargs.get("input")):
             return function(*args, **kwargs)
         given = signature.bind(*args, **kwargs)
         x, *rest = given.args
@@ -54,7 +48,7 @@ class InSinglePrecision(nn.Module):
         input : array of samples
         """
         layer: Any = super()
-        if not _is_half(input):
+        if not is_half(input):
             return layer.forward(input)
         return xp.astype(layer.forward(xp.astype(input, SINGLE)), HALF)
 
