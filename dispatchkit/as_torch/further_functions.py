@@ -543,6 +543,8 @@ def nonzero_static(input, *, size, fill_value=-1):
 
 def block_diag(*tensors):
     given = {"tensors": tuple(several(tensors))}
+    if not given["tensors"]:
+        return xp.empty((1, 0))
     matrices, rows = [np.atleast_2d(x) for x in (given | in_common_dtype(given))["tensors"]], []
     ends = list(accumulate(m.shape[1] for m in matrices))
     for m, end in zip(matrices, ends, strict=True):

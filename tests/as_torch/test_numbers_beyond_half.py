@@ -42,6 +42,7 @@ TAKEN: list[tuple[Callable[[], Any], Any]] = [
     (lambda: assigned(MASK), [INF, 2.0]),
     (lambda: assigned(T([1])), [1.0, INF]),
     (lambda: torch.scalar_tensor(1e300, dtype=torch.float16), INF),
+    (lambda: half([[1.0, 2.0]]).fill_diagonal_(LARGE), [[INF, 2.0]]),
     # What is divided or multiplied is rounded first; what is divided or multiplied by is not.
     (lambda: torch.div(LARGE, half([2.0])), [INF]),
     (lambda: torch.true_divide(70000, half([2.0])), [INF]),
@@ -62,6 +63,11 @@ TAKEN: list[tuple[Callable[[], Any], Any]] = [
     (lambda: torch.baddbmm(half([[[1.0]]]), BATCH, BATCH, alpha=LARGE), [[[1.1]]]),
     (lambda: torch.addbmm(half([[1.0]]), BATCH, BATCH, alpha=LARGE), [[1.1]]),
     (lambda: F.rrelu(half([-0.001]), LARGE, LARGE), [-100.0]),
+    # Means of losses whose sums are beyond.
+    (lambda: F.mse_loss(half([300.0] * 10), half([100.0] * 10)), 40000.0),
+    (lambda: F.l1_loss(half([60000.0] * 3), half([0.0] * 3)), 60000.0),
+    (lambda: F.huber_loss(half([60000.0] * 3), half([0.0] * 3)), 60000.0),
+    (lambda: F.hinge_embedding_loss(half([60000.0] * 2), half([1.0] * 2)), 60000.0),
 ]
 
 

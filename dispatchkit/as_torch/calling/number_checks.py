@@ -196,7 +196,8 @@ def factors_that_fit(given: Given) -> None:
 
 @look_each_time_of("pow")
 def exponent_that_fits(given: Given) -> None:
-    x, exponent = given.get("input"), given.get("exponent")
+    x: Any = given.get("input")
+    exponent: Any = given.get("exponent")
     if not is_array(x) or not isinstance(exponent, (int, float)):
         return
     if numpy_dtype(x.dtype) == HALF or (kind_of(x) in "ui" and type(exponent) is int):
@@ -231,14 +232,16 @@ def dtypes_of_shares(given: Given) -> None:
 
 @look_of(f"{F}mse_loss")
 def no_booleans_with_weights(given: Given) -> None:
-    x, weight = given["input"], given.get("weight")
+    x = given["input"]
+    weight: Any = given.get("weight")
     if is_array(weight) and weight.shape == x.shape and "b" in (kind_of(x), kind_of(given["target"])):
         raise RuntimeError("mse_loss: Subtraction, the `-` operator, with a bool tensor is not supported")
 
 
 @look_of("bincount")
 def length_of_weights(given: Given) -> None:
-    x, weights = given["input"], given.get("weights")
+    x = given["input"]
+    weights: Any = given.get("weights")
     if is_array(weights) and x.ndim == 1 and weights.shape != x.shape:
         raise RuntimeError(
             f"bincount: weights should be 1-d and have the same length as input, found shape {[*weights.shape]} for "
