@@ -13,7 +13,7 @@ import numpy as np
 
 from dispatchkit.as_torch.table import Function, is_array
 from dispatchkit.backends import arrays
-from dispatchkit.backends.arrays import numpy_dtype, same_dtype
+from dispatchkit.backends.arrays import numpy_dtype
 from dispatchkit.backends.numpy_sums import DOUBLE, HALF, SINGLE
 from dispatchkit.declare.decorators import operation
 from dispatchkit.declare.namespace import tensor_namespace as xp
@@ -121,7 +121,7 @@ def rounded_to_dtype_of(x: Any, value: Any) -> Any:
     ------
     RuntimeError : for a number that another dtype cannot hold
     """
-    if type(value) in (int, float) and same_dtype(x.dtype, HALF) and abs(value) < LIMIT_OF_DOUBLE:
+    if type(value) in (int, float) and x.dtype == HALF and abs(value) < LIMIT_OF_DOUBLE:
         with np.errstate(over="ignore"):
             return float(HALF.type(value))
     return in_dtype_of(x, value)
@@ -129,7 +129,7 @@ def rounded_to_dtype_of(x: Any, value: Any) -> Any:
 
 def is_half(x: Any) -> bool:
     """Return whether an argument is an array of half precision."""
-    return hasattr(x, "dtype") and same_dtype(x.dtype, HALF)
+    return getattr(x, "dtype", None) == HALF
 
 
 def in_single_precision(function: Function) -> Function:

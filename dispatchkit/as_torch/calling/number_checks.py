@@ -10,6 +10,7 @@ import numpy as np
 from dispatchkit.as_torch.calling.checks import Given, dtype_name, kind_of, look_each_time_of, look_of
 from dispatchkit.as_torch.calling.network_checks import expect_number
 from dispatchkit.as_torch.calling.promotion import common_dtype
+from dispatchkit.as_torch.shared import is_half
 from dispatchkit.as_torch.table import is_array
 from dispatchkit.backends.arrays import numpy_dtype
 from dispatchkit.backends.numpy_sums import HALF, SINGLE
@@ -30,6 +31,7 @@ OF_ONE_DTYPE = {
 # Functions that compute half precision in single precision, and one that rounds numbers into it.
 IN_SINGLE = frozenset({"addcdiv", "addcmul", f"{F}rrelu"})
 ROUNDING = frozenset({"where"})
+OF_SINGLE = np.empty((), SINGLE)
 PLAIN = frozenset({bool, int, float, complex})
 WHOLE = frozenset({bool, int})
 # What makes a value a number, an array or a sequence of numbers.
@@ -186,8 +188,8 @@ for _path, _names in OF_ONE_DTYPE.items():
 @look_each_time_of("addmm", "addbmm", "baddbmm", "lerp")
 def factors_that_fit(given: Given) -> None:
     x: Any = given["input"]
-    if numpy_dtype(x.dtype) == HALF:
-        x = np.empty((), SINGLE)  # in which half precision is computed
+    if x.dtype == HALF:
+        x = OF_SINGLE  # in which half precision is computed
     for name in ("alpha", "beta", "weight"):
         number: Any = given.get(name)
         if isinstance(number, (int, float)):
@@ -195,12 +197,18 @@ def factors_that_fit(given: Given) -> None:
 
 
 @look_each_time_of("pow")
-def exponent_that_fits(given: Given) -> None:
-    x: Any = given.get("input")
+def exponents_that_fit(given: Given) -> None:
     exponent: Any = given.get("exponent")
-    if not is_array(x) or not isinstance(exponent, (int, float)):
+    if type(exponent) is not int and type(exponent) is not float:
         return
-    if numpy_dtype(x.dtype) == HALF or (kind_of(x) in "ui" and type(exponent) is int):
+    x = given["input"]
+    kind = kind_of(x)
+    if kind in "ui" and type(exponent) is int:
+        if exponent < 0:
+            raise RuntimeError("Integers to negative integer powers are not allowed.")
+        if is_array(x):
+            expect_number(x, exponent)
+    elif kind == "f" and is_half(x):
         expect_number(x, exponent)
 
 
