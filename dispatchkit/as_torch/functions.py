@@ -21,8 +21,8 @@ from dispatchkit.as_torch.calling.promotion import NUMBERS, common_dtype, promot
 from dispatchkit.as_torch.shared import (
     between,
     implicit_axis,
-    in_dtype_of,
     in_floats,
+    in_single_precision,
     in_spelling_of,
     index_along,
     kept,
@@ -30,6 +30,7 @@ from dispatchkit.as_torch.shared import (
     lengths_of,
     norm_of_vectors,
     plain_array,
+    rounded_to_dtype_of,
     running,
     scaled_product,
     sign,
@@ -431,7 +432,7 @@ def _slopes(x, step, axis, edge_order):
 
 def scalar_tensor(s, *, dtype=None, **options):
     dtype = numpy_dtype(dtype or xp.get_default_dtype())
-    return xp.full((), in_dtype_of(np.empty((), dtype), s), dtype=dtype, **options)
+    return xp.full((), rounded_to_dtype_of(np.empty((), dtype), s), dtype=dtype, **options)
 
 
 def logdet(input):
@@ -483,6 +484,7 @@ def linalg_vander(x, *, N=None):
     return xp.expand_dims(x, axis=-1) ** xp.arange(N)
 
 
+@in_single_precision
 def addbmm(input, batch1, batch2, *, beta=1, alpha=1):
     return kept(input, beta) + xp.sum(scaled_product(batch1, batch2, alpha), axis=0)
 

@@ -14,9 +14,12 @@ from dispatchkit.as_torch.calling.indices import check_dtype_of_places, index_li
 from dispatchkit.as_torch.calling.promotion import common_dtype, in_common_dtype
 from dispatchkit.as_torch.shared import (
     in_floats,
+    in_single_precision,
     index_along,
+    is_half,
     norm_of_vectors,
     rounded_quotient,
+    rounded_to_dtype_of,
     running,
     several,
     written_functions,
@@ -69,13 +72,13 @@ def pow(input, exponent):
 
 
 def _by_number(operation, input, other):
-    """Return a product or quotient; of half precision and a plain number, it is computed in single precision."""
-    x = input if is_array(input) else other
-    if not (is_array(x) and same_dtype(x.dtype, HALF)):
+    """Return a product or quotient; of half precision by a plain number, it is computed in single precision."""
+    if is_half(other):
+        return operation(rounded_to_dtype_of(other, input), other)
+    if not is_half(input):
         return operation(input, other)
-    first, second = (xp.astype(each, SINGLE) if each is x else each for each in (input, other))
     with np.errstate(over="ignore"):
-        return xp.astype(operation(first, second), HALF)
+        return xp.astype(operation(xp.astype(input, SINGLE), other), HALF)
 
 
 def mul(input, other):
@@ -171,6 +174,7 @@ def lgamma(input):
     return xp.special.gammaln(xp.where(input == -np.inf, np.inf, input))
 
 
+@in_single_precision
 def lerp(input, end, weight):
     apart = end - input
     if is_array(weight):
@@ -541,6 +545,8 @@ def nonzero_static(input, *, size, fill_value=-1):
 
 def block_diag(*tensors):
     given = {"tensors": tuple(several(tensors))}
+    if not given["tensors"]:
+        return xp.empty((1, 0))
     matrices, rows = [np.atleast_2d(x) for x in (given | in_common_dtype(given))["tensors"]], []
     ends = list(accumulate(m.shape[1] for m in matrices))
     for m, end in zip(matrices, ends, strict=True):

@@ -19,6 +19,7 @@ from dispatchkit.as_torch.shared import (
     copy_if_recorded,
     gradient_alone,
     in_floats,
+    in_single_precision,
     in_spelling_of,
     kind_of,
     norm_of_vectors,
@@ -260,6 +261,7 @@ def softsign(input):
     return functional.softsign(input)
 
 
+@in_single_precision
 def rrelu(input, lower=1 / 8, upper=1 / 3, training=False, inplace=False):
     if training:
         slope = xp.random.uniform(lower, upper, shape=input.shape, dtype=input.dtype)

@@ -131,14 +131,16 @@ def arange(start, end=None, step=1, *, dtype=None, device=None, requires_grad=Fa
         if name != "step" and not math.isfinite(value):
             raise RuntimeError(f"arange: unsupported range: {bounds[0]} -> {bounds[1]}")
     first, last, step = bounds
-    if dtype is not None and dtype_name(dtype) == "int64":
-        first, last, step = map(int, bounds)
     if step == 0:
         raise RuntimeError("arange: step must be nonzero")
     if (last - first) * step < 0:
         raise RuntimeError(
             f"arange: upper bound and lower bound inconsistent with step sign, found {first}, {last} and {step}"
         )
+    if dtype is not None and dtype_name(dtype) == "int64":
+        first, last, step = map(int, bounds)
+    if step == 0:
+        raise ValueError(f"arange: step must be nonzero, found {bounds[2]}, which is 0 in int64")
     if not _is_integral(dtype):
         return xp.arange(first, last, step, **made)
     count = math.ceil((last - first) / step)

@@ -16,7 +16,7 @@ from dispatchkit.backends import arrays
 from dispatchkit.backends.arrays import numpy_dtype
 from dispatchkit.backends.numpy import numpy_namespace
 from dispatchkit.backends.numpy_numbers import ZERO
-from dispatchkit.backends.numpy_sums import DOUBLE, SINGLE
+from dispatchkit.backends.numpy_sums import DOUBLE, HALF, SINGLE
 from dispatchkit.declare.decorators import operation
 from dispatchkit.declare.namespace import tensor_namespace as xp
 from dispatchkit.declare.source import with_parameters
@@ -27,6 +27,7 @@ from dispatchkit.protocol.instance import tensor_protocol
 from dispatchkit.protocol.kinds import kinds
 
 LIMIT = 1e18  # numbers below are held by single precision and by 64-bit integers
+LIMIT_OF_DOUBLE = 2**1023
 
 
 def between(start: Any, end: Any, steps: int) -> Any:
@@ -115,6 +116,58 @@ def in_dtype_of(x: Any, value: Any) -> Any:
     if not fits:
         raise RuntimeError(f"value cannot be converted to type {dtype} without overflow")
     return number.astype(dtype).item()
+
+
+def rounded_to_dtype_of(x: Any, value: Any) -> Any:
+    """Return a number in the dtype of an array; beyond half precision it is infinite.
+
+    Raises
+    ------
+    RuntimeError : for a number that another dtype cannot hold
+    """
+    if type(value) in (int, float) and x.dtype == HALF and abs(value) < LIMIT_OF_DOUBLE:
+        with np.errstate(over="ignore"):
+            return float(HALF.type(value))
+    return in_dtype_of(x, value)
+
+
+NUMBER_OF_HALF = HALF.num
+
+
+def is_half(x: Any) -> bool:
+    """Return whether an argument is an array of half precision."""
+    if isinstance(x, Storage) and not x.is_tracer:
+        x = x.array  # whose dtype is looked at in a tenth of the time
+        if type(x) is np.ndarray:
+            return bool(x.dtype.num == NUMBER_OF_HALF)
+    return getattr(x, "dtype", None) == HALF
+
+
+def in_single_precision(function: Function) -> Function:
+    """Return a function that computes arrays of half precision, where the first one is, in single precision.
+
+    The result is rounded once, as in PyTorch: numbers may be beyond half precision, and steps between may.
+    """
+    signature = inspect.signature(function)
+    first = next(iter(signature.parameters))
+
+    def call(*args: Any, **kwargs: Any) -> Any:
+        if not is_half(args[0] if args else kwargs.get(first)):
+            return function(*args, **kwargs)
+        wide = {name: _widened(value) for name, value in kwargs.items()}
+        with np.errstate(over="ignore"):
+            return xp.astype(function(*map(_widened, args), **wide), HALF)
+
+    call.__signature__ = signature  # type: ignore[attr-defined]
+    call.__name__, call.__qualname__, call.__module__ = function.__name__, function.__qualname__, function.__module__
+    return call
+
+
+def _widened(value: Any) -> Any:
+    """Return an array of half precision in single precision, and anything else as it is."""
+    if is_half(value):
+        return xp.astype(value, SINGLE)
+    return value
 
 
 def number_for(x: Any, value: Any) -> Any:

@@ -41,7 +41,7 @@ from dispatchkit.as_torch.calling.raised import as_raised_by_pytorch, raising_as
 from dispatchkit.as_torch.masking import masked_functions
 from dispatchkit.as_torch.network_functions import attention, grids, native, norms, weighted_losses  # noqa: F401
 from dispatchkit.as_torch.operators import converting, give_operators, in_place, spreading, where_asked
-from dispatchkit.as_torch.shared import SPELLED, changeable, copying, forward_of, in_dtype_of, in_shape
+from dispatchkit.as_torch.shared import SPELLED, changeable, copying, forward_of, in_shape, rounded_to_dtype_of
 from dispatchkit.as_torch.special_functions import OPERATIONS
 from dispatchkit.backends.arrays import PLAIN, dtype_name
 from dispatchkit.declare.namespace import tensor_namespace as xp
@@ -206,7 +206,7 @@ class Tensor(PlainTensor):
     @override
     def __setitem__(self, key: Any, value: Any, /) -> None:
         if isinstance(value, Number):
-            value = in_dtype_of(self, value)
+            value = rounded_to_dtype_of(self, value)
         part: Any = self
         if type(key) is not int and not indices.is_basic(key):
             key = indices.index_like_pytorch(key, self)

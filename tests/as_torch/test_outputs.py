@@ -44,6 +44,17 @@ def test_a_tensor_of_another_shape_takes_that_of_the_result() -> None:
         (lambda: ONES.add(ONES, out=ONES), TypeError, "got an unexpected keyword argument 'out'"),
         (lambda: torch.max(ONES, 0, out=torch.empty(0)), TypeError, "must be tuple of Tensors, not Tensor"),
         (lambda: torch.flip(ONES, (0,), out=ONES), TypeError, "'out'"),
+        (
+            lambda: torch.clamp(ONES, 0, 2, out=torch.empty(2, dtype=torch.float32)),
+            RuntimeError,
+            "to have dtype float64",
+        ),
+        (lambda: torch.clamp_min(torch.ones(2).int(), 0, out=torch.empty(2)), RuntimeError, "to have dtype int32"),
+        (
+            lambda: torch.where(ONES > 0, ONES, ONES, out=torch.empty(2, dtype=torch.float32)),
+            RuntimeError,
+            "to have dtype float64",
+        ),
     ],
 )
 def test_what_cannot_be_written_is_refused(call: Callable[[], Any], error: Any, text: str) -> None:
@@ -85,3 +96,9 @@ def test_powers_of_matrices_are_written_in_their_own_dtype(power: int) -> None:
         assert function(matrix, power, out=torch.empty(0)).tolist() == [[2.0**power, 0.0], [0.0, 2.0**power]]
         with pytest.raises(RuntimeError, match="Expected out tensor to have dtype float64, but got float32 instead"):
             function(n=power, out=single, input=matrix)
+
+
+def test_a_tensor_of_another_dtype_takes_what_tensors_bound() -> None:
+    out = torch.empty(2, dtype=torch.float32)
+    assert torch.clamp(torch.ones(2), torch.zeros(2), out=out) is out
+    assert out.tolist() == [1.0, 1.0]

@@ -50,6 +50,7 @@ from dispatchkit.as_torch.calling.sequences import check_several
 from dispatchkit.as_torch.calling.signatures import (
     NAMES,
     OF_LENGTHS,
+    OF_ONE_LENGTH,
     check_method,
     check_single_types,
     check_types,
@@ -341,8 +342,9 @@ class FunctionCaller:
         known = types in self.fitting
         if not known and not (self.path in AS_IN_NUMPY and ("axis" in kwargs or "keepdims" in kwargs)):
             check_types(self.path, args, kwargs, given)
-            if not any(getattr(x, "ndim", 1) == 0 for x in (*args, *kwargs.values())):
-                # Numbers that are arrays are taken wherever arrays are, and for plain numbers, too.
+            as_given = all(map(operator.is_, given.values(), before))
+            if as_given and not any(getattr(x, "ndim", 1) == 0 for x in (*args, *kwargs.values())):
+                # Arrays of one number are taken wherever arrays are, and for plain numbers, too.
                 self.fitting.add(types)
         self.look_at_out(given)
         for look in self.looks:
@@ -565,19 +567,21 @@ def as_numbers(value: Any, kinds: str) -> Any:
     Parameters
     ----------
     value : an argument
-    kinds : of elements, as NumPy abbreviates them; a truth is an integer where there are no others
+    kinds : of elements, as NumPy abbreviates them; those of lengths and lists of axes may be of one element with axes,
+        and a truth among them is an integer
     """
     if type(value) is tuple:
         if any(isinstance(each, Storage) for each in value):
-            return tuple([as_numbers(each, kinds) for each in value])
+            return tuple([as_numbers(each, OF_ONE_LENGTH if kinds == OF_LENGTHS else kinds) for each in value])
         return value
     if not isinstance(value, Storage) or value.is_tracer:
         return value
     x: Any = value
-    if x.ndim or x.requires_grad or kind_of(x) not in kinds:
+    may_have_axes = kinds == OF_ONE_LENGTH and x.numel() == 1
+    if (x.ndim and not may_have_axes) or x.requires_grad or kind_of(x) not in kinds:
         return value
-    if kinds == OF_LENGTHS:
-        return int(x)
+    if kinds in (OF_LENGTHS, OF_ONE_LENGTH):
+        return int(x.item())
     return x.item()
 
 

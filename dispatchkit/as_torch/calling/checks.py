@@ -469,13 +469,6 @@ def whole_lengths(given: Given) -> None:
         raise TypeError(f"argument 'M' must be int, not float: found {count}")
 
 
-@look_each_time_of("pow")
-def negative_powers(given: Given) -> None:
-    exponent: Any = given.get("exponent")
-    if kind_of(given["input"]) in "ui" and type(exponent) is int and exponent < 0:
-        raise RuntimeError("Integers to negative integer powers are not allowed.")
-
-
 @look_of("ldexp")
 def no_boolean_exponents(given: Given) -> None:
     if kind_of(given["other"]) == "b" and kind_of(given["input"]) == "f":

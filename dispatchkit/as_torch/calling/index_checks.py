@@ -409,3 +409,9 @@ def order_of_margins(given: Given) -> None:
     if target.ndim > 1 or target.numel() != samples:
         raise RuntimeError(f"multi_margin_loss: Expected target size [{samples}], but got {[*target.shape]}")
     expect_classes("target out of range", x, target, 0)
+
+
+@look_of("grid_sampler_2d", "grid_sampler_3d", "nn.functional.grid_sample")
+def axes_of_samples(given: Given) -> None:
+    if not (given["input"].ndim and given["grid"].ndim):
+        raise np.exceptions.AxisError("Dimension specified as 0 but tensor has no dimensions")

@@ -28,7 +28,7 @@ NAMES_OF_NUMBERS = frozenset(
 
 @look_each_time_of(
     *(f"{F}{name}" for name in ("threshold", "hardtanh", "hardshrink", "leaky_relu", "elu", "celu", "softplus", "pad")),
-    *("constant_pad_nd", "index_fill", "addmm", "addmv", "addbmm", "baddbmm", "lerp"),
+    *("constant_pad_nd", "index_fill", "addmv"),
 )
 def numbers_that_fit(given: Given) -> None:
     x: Any = given["input"]

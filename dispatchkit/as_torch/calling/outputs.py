@@ -22,12 +22,10 @@ OF_TRUTH = frozenset({"all", "any"})
 JOINING = frozenset(
     {"cat", "concat", "concatenate", "stack", "hstack", "vstack", "row_stack", "dstack", "column_stack"}
 )
-
-
+# Functions whose results, where bounds are plain numbers, are written into their own dtype.
+OF_BOUNDS = frozenset({"clamp", "clip", "clamp_max", "clamp_min"})
 # Functions whose results are written into real numbers alone.
 OF_REAL_NUMBERS = frozenset({"irfft", "irfft2", "irfftn", "hfft", "hfft2", "hfftn"})
-
-
 # Functions of truth, places and counts, which have no derivatives: they are written, whatever requires a gradient.
 WITHOUT_DERIVATIVES = frozenset(
     {
@@ -53,7 +51,10 @@ def is_of_one_dtype(path: str, category: str, args: tuple[Any, ...], kwargs: dic
         return not (isinstance(x, Storage) and numpy_dtype(x.dtype).kind == "c")  # type: ignore[attr-defined]
     if path in ("matrix_power", "linalg.matrix_power"):  # the last product is computed in `out`
         return [*args, kwargs.get("n")][min(len(args), 1)] not in (0, 1)
-    return category == "same"
+    if path in OF_BOUNDS:  # what tensors bound is written into any dtype
+        bounds = (*args[1:], *(value for name, value in kwargs.items() if name != "input"))
+        return not any(isinstance(value, Storage) for value in bounds)
+    return category == "same" or path == "where"
 
 
 def written_into(

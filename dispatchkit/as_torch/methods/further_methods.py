@@ -15,7 +15,7 @@ import numpy as np
 from dispatchkit import random
 from dispatchkit.as_torch.attributes.shapes import along_axis, lengths_in
 from dispatchkit.as_torch.methods.storages import storage, untyped_storage
-from dispatchkit.as_torch.shared import element_strides, in_dtype_of, of_parts
+from dispatchkit.as_torch.shared import element_strides, of_parts, rounded_to_dtype_of
 from dispatchkit.as_torch.spelling import Tensor, adopt
 from dispatchkit.as_torch.strided import memory_of
 from dispatchkit.as_torch.table import is_array
@@ -216,7 +216,7 @@ def fill_diagonal_(self: Any, fill_value: Any, wrap: bool = False) -> Any:
     fill_value : a number
     wrap : whether the diagonal begins anew, after a row, in a matrix that has more rows than columns
     """
-    np.fill_diagonal(self, in_dtype_of(self, fill_value), wrap)
+    np.fill_diagonal(self, rounded_to_dtype_of(self, fill_value), wrap)
     return self
 
 

@@ -9,31 +9,16 @@ import inspect
 from functools import partial
 from typing import Any
 
-import numpy as np
-
 from dispatchkit import nn
-from dispatchkit.as_torch.shared import copy_if_recorded, written_functions
+from dispatchkit.as_torch.shared import copy_if_recorded, is_half, written_functions
 from dispatchkit.as_torch.table import ALONE, TRANSLATIONS, Function
-from dispatchkit.backends.arrays import same_dtype
 from dispatchkit.backends.numpy_sums import HALF, SINGLE
 from dispatchkit.declare.namespace import tensor_namespace as xp
 from dispatchkit.graph.recording import no_grad
-from dispatchkit.graph.storage import Storage
 from dispatchkit.marks import override
 from dispatchkit.nn import functional
 
 __all__ = ["LAYERS"]
-
-NUMBER_OF_HALF = HALF.num
-
-
-def _is_half(x: Any) -> bool:
-    """Return whether samples are of half precision."""
-    if isinstance(x, Storage) and not x.is_tracer:
-        x = x.array  # whose dtype is looked at in a tenth of the time
-        if type(x) is np.ndarray:
-            return bool(x.dtype.num == NUMBER_OF_HALF)
-    return hasattr(x, "dtype") and same_dtype(x.dtype, HALF)
 
 
 def _in_single_precision(function: Function) -> Function:
@@ -41,7 +26,7 @@ def _in_single_precision(function: Function) -> Function:
     signature = inspect.signature(function)
 
     def norm(*args: Any, **kwargs: Any) -> Any:
-        if not _is_half(args[0] if args else kwargs.get("input")):
+        if not is_half(args[0] if args else kwargs.get("input")):
             return function(*args, **kwargs)
         given = signature.bind(*args, **kwargs)
         x, *rest = given.args
@@ -63,7 +48,7 @@ class InSinglePrecision(nn.Module):
         input : array of samples
         """
         layer: Any = super()
-        if not _is_half(input):
+        if not is_half(input):
             return layer.forward(input)
         return xp.astype(layer.forward(xp.astype(input, SINGLE)), HALF)
 
