@@ -211,7 +211,7 @@ class Bare(dk.Tensor):
 
 @pytest.mark.parametrize(
     ("change", "most"),
-    [(lambda x: x[1], 36), (lambda x: x[1, 2], 36), (lambda x: x[ROWS], 42), (list, 122)],
+    [(lambda x: x[1], 36), (lambda x: x[1, 2], 36), (lambda x: x[ROWS], 42), (list, 102)],
     ids=["row", "element", "places", "rows"],
 )
 def test_a_view_of_a_subclass_with_nothing_to_take_over_takes_few_steps(change: Any, most: int) -> None:
@@ -251,6 +251,15 @@ def test_parts_of_a_subclass_take_over_what_there_is() -> None:
     assert [row.name for row in x] == ["a"] * len(NUMBERS)
     assert [row.made_by for row in noted] == ["getitem"] * len(NUMBERS)
     assert [row.place for row in slotted] == ["b"] * len(NUMBERS)
+
+
+def test_rows_take_over_what_a_loop_over_them_sets() -> None:
+    x: Any = Named(NUMBERS)
+    names = []
+    for row in x:
+        names.append(getattr(row, "name", None))
+        x.name = f"row {len(names)}"
+    assert names == [None, "row 1", "row 2", "row 3"]
 
 
 @pytest.mark.filterwarnings("ignore::dispatchkit.errors.ReplacementWarning")

@@ -380,6 +380,9 @@ def _rows_of_tensor(operation: DeclaredOperation, x: Any, count: int, to: Any) -
     """
     base = operation.protocol.types.base
     plain = to is base or to in taking_nothing
+    # As `_takes_nothing` says; the attributes are looked at anew for each row, since a loop may set some.
+    by_default = to.__tensor_finalize__ is base.__tensor_finalize__ and not x.__dispatch_slots__
+    attributes = getattr(x, "__dict__", None)
     for place in range(count):
         a = x.array
         if live or x._node is not None or type(a) is not ndarray:
@@ -395,7 +398,7 @@ def _rows_of_tensor(operation: DeclaredOperation, x: Any, count: int, to: Any) -
             memory.views.append(ref(y))
         else:
             share_memory(y, x)
-        if plain or _takes_nothing(base, to, x):
+        if plain or (by_default and not attributes):
             yield y
         else:
             yield _finalize(operation, y, x, place)
