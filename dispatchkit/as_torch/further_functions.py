@@ -232,6 +232,8 @@ def bincount(input, weights=None, minlength=0):
         return xp.zeros((minlength,), dtype=xp.int64)  # whatever the weights
     if weights is not None and xp.isdtype(weights.dtype, "complex floating"):
         weights = xp.astype(xp.real(weights), xp.float64)
+    if is_half(weights):
+        weights = xp.astype(weights, xp.float64)  # as all but those of single precision are
     return xp.bincount(input, weights, minlength=minlength)
 
 

@@ -110,3 +110,8 @@ def test_whole_weights_do_not_make_a_loss_of_shares_wider() -> None:
     scores = T([1.5, 2.5], dtype=torch.float32)
     shares = T([1.0, 0.0], dtype=torch.float32)
     assert F.cross_entropy(scores, shares, T([1, 2])).dtype == torch.float32
+
+
+def test_counts_by_weights_of_half_precision_are_of_double_precision() -> None:
+    counts = torch.bincount(T([1, 2]), half([1.0, 2.0]))
+    assert (counts.dtype, counts.tolist()) == (torch.float64, [0.0, 1.0, 2.0])
