@@ -39,7 +39,7 @@ from dispatchkit.as_torch.calling.number_checks import numbers_in
 from dispatchkit.as_torch.calling.quick import quick
 from dispatchkit.as_torch.calling.raised import as_raised_by_pytorch, raising_as_it_is, raising_as_pytorch
 from dispatchkit.as_torch.masking import masked_functions
-from dispatchkit.as_torch.network_functions import attention, grids, native, norms, weighted_losses  # noqa: F401
+from dispatchkit.as_torch.network_functions import attention, grids, largest, native, norms, weighted_losses  # noqa: F401
 from dispatchkit.as_torch.operators import converting, give_operators, in_place, spreading, where_asked
 from dispatchkit.as_torch.shared import SPELLED, changeable, copying, forward_of, in_shape, rounded_to_dtype_of
 from dispatchkit.as_torch.special_functions import OPERATIONS

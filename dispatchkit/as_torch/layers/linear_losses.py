@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 from math import prod
 from typing import Any
@@ -10,6 +11,7 @@ from dispatchkit.as_torch.spelling import FUNCTIONS, HOME, Module
 from dispatchkit.marks import override
 from dispatchkit.nn import Linear
 
+METHODS = re.compile("auto|aspect_ratio(:0*[1-9][0-9]*)?")
 POLICIES = ("auto", "accurate", "balanced", "compact")
 
 
@@ -45,11 +47,9 @@ class LinearCrossEntropyOptions:
     def __post_init__(self) -> None:
         if self.acc_policy not in POLICIES:
             raise ValueError(f"invalid acc_policy: {self.acc_policy!r}")
-        if self.chunking_method not in (None, "auto"):
-            name, _, parts = self.chunking_method.partition(":")
-            if name != "aspect_ratio" or not (parts or "1").isdigit() or int(parts or "1") < 1:
-                raise ValueError(f"invalid chunking_method: {self.chunking_method!r}")
-        size = self.batch_chunk_size
+        if self.chunking_method is not None and not METHODS.fullmatch(self.chunking_method):
+            raise ValueError(f"invalid chunking_method: {self.chunking_method!r}")
+        size: Any = self.batch_chunk_size
         if size is not None and not (isinstance(size, int) and size > 0):
             raise ValueError(f"batch_chunk_size must be positive int or None, got {size!r}")
 
