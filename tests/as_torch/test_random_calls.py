@@ -473,6 +473,7 @@ REFUSED: list[tuple[Callable[[], Any], type[Exception], str]] = [
         TypeError,
         r"argument 'padding_side' \(position 4\) must be str, not int",
     ),
+    (lambda: (COLUMN + 0j).index_put_((), COLUMN, True), RuntimeError, "source and destination dtypes match"),
     (lambda: torch.sum(COLUMN, [T([0, 1])]), TypeError, "received an invalid combination of arguments"),
 ]
 
