@@ -378,7 +378,7 @@ def _rows_of_tensor(operation: DeclaredOperation, x: Any, count: int, to: Any) -
 
     They are instances of a class.
     """
-    base = operation.protocol.types.base
+    base: Any = operation.protocol.types.base
     plain = to is base or to in taking_nothing
     # As `_takes_nothing` says; the attributes are looked at anew for each row, since a loop may set some.
     by_default = to.__tensor_finalize__ is base.__tensor_finalize__ and not x.__dispatch_slots__
