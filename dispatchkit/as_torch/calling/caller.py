@@ -368,6 +368,8 @@ class FunctionCaller:
 
     def may_plan(self, given: dict[str, Any]) -> bool:
         """Return whether calls of the same key need not be looked at again."""
+        if isinstance(given.get("shape"), np.dtype):
+            return False  # of a view in another dtype, where the elements stand has a part in it
         return not self.is_read_only and len(self.plans) < MOST and not self.lifts(given)
 
     def has_plain_kind(self, args: tuple[Any, ...]) -> bool:

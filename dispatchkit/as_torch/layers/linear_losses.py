@@ -42,7 +42,7 @@ class LinearCrossEntropyOptions:
     batch_chunk_size: int | None = None
     chunking_method: str | None = "auto"
     acc_policy: str = "auto"
-    acc_dtype: Any = None
+    acc_dtype: object = None
 
     def __post_init__(self) -> None:
         if self.acc_policy not in POLICIES:

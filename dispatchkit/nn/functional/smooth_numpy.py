@@ -16,7 +16,7 @@ import numpy as np
 
 from dispatchkit.backends.numpy_choices import MANY_LOGARITHMS, logaddexp
 from dispatchkit.backends.numpy_numbers import ONE, ZERO, bounded, numbers_in
-from dispatchkit.backends.numpy_sums import SINGLE
+from dispatchkit.backends.numpy_sums import DOUBLE, SINGLE
 
 __all__ = ["gelu", "silu"]
 
@@ -59,7 +59,7 @@ def is_single(*arrays: Any) -> bool:
 def are_alike(*arrays: Any) -> bool:
     """Return whether the functions of SiLU take the arrays: of one dtype, single or double precision."""
     dtype = getattr(arrays[0], "dtype", None)
-    if dtype not in ONE:
+    if dtype is not SINGLE and dtype is not DOUBLE:
         return False
     for x in arrays:  # noqa: SIM110  # likewise
         if type(x) is not np.ndarray or x.dtype is not dtype:

@@ -255,25 +255,17 @@ def isdtype(dtype: DType, kind: DType | str | tuple[DType | str, ...]) -> builti
     >>> dk.isdtype(dk.int8, "integral"), dk.isdtype(dk.int8, (dk.int16, "real floating"))
     (True, False)
     """
-    try:
-        return _is_of_kinds(dtype, kind)
-    except TypeError:  # of what has no hash, or is no dtype
-        return _is_of_kinds.__wrapped__(dtype, kind)
+    known = numpy_dtype(dtype)
+    if type(kind) is str:
+        return _is_of_kind(known, kind)
+    kinds = kind
+    if not isinstance(kind, tuple):
+        kinds = (kind,)
+    return any(_is_of_kind(known, wanted) if type(wanted) is str else known == numpy_dtype(wanted) for wanted in kinds)
 
 
 @lru_cache(maxsize=512)
-def _is_of_kinds(dtype: DType, kind: DType | str | tuple[DType | str, ...]) -> builtins.bool:
-    known = numpy_dtype(dtype)
-    if isinstance(kind, tuple):
-        kinds = kind
-    else:
-        kinds = (kind,)
-    return any(_is_of_kind(known, wanted) for wanted in kinds)
-
-
-def _is_of_kind(dtype: DType, kind: Any) -> builtins.bool:
-    if not isinstance(kind, str):
-        return builtins.bool(dtype == numpy_dtype(kind))
+def _is_of_kind(dtype: np.dtype[Any], kind: str) -> builtins.bool:
     if kind not in _KINDS:
         raise ValueError(f"isdtype: {kind!r} names no kind of dtype; there are {', '.join(_KINDS)}")
     return builtins.bool(dtype.kind in _KINDS[kind])

@@ -288,30 +288,25 @@ nanmin.def_kernel("numpy", lambda x, /, *, axis=None, keepdims=False: np.fmin.re
 
 
 @nanvar.def_kernel("numpy")
-def nanvar_numpy(x: Any, /, **options: Any) -> Any:
-    variance = _variance_of_vector(nanvar.__name__, x, **options)
+def nanvar_numpy(x, /, *, axis=None, dtype=None, correction=0.0, ddof=None, keepdims=False):
+    variance = _variance_of_vector(nanvar.__name__, x, axis, dtype, correction, ddof, keepdims)
     if variance is None:
+        options = {"axis": axis, "dtype": dtype, "correction": correction, "ddof": ddof, "keepdims": keepdims}
         return body_on_numpy(nanvar)(x, **options)
     return variance
 
 
 @nanstd.def_kernel("numpy")
-def nanstd_numpy(x: Any, /, **options: Any) -> Any:
-    variance = _variance_of_vector(nanstd.__name__, x, **options)
+def nanstd_numpy(x, /, *, axis=None, dtype=None, correction=0.0, ddof=None, keepdims=False):
+    variance = _variance_of_vector(nanstd.__name__, x, axis, dtype, correction, ddof, keepdims)
     if variance is None:
+        options = {"axis": axis, "dtype": dtype, "correction": correction, "ddof": ddof, "keepdims": keepdims}
         return body_on_numpy(nanstd)(x, **options)
     return np.sqrt(variance)
 
 
 def _variance_of_vector(
-    name: str,
-    x: Any,
-    *,
-    axis: Axis = None,
-    dtype: DType = None,
-    correction: float = 0.0,
-    ddof: float | None = None,
-    keepdims: bool = False,
+    name: str, x: Any, axis: Axis, dtype: DType, correction: float, ddof: float | None, keepdims: bool
 ) -> Any:
     """Return the variance of all elements of an array of NumPy that are not NaN, of which a vector is made.
 
