@@ -205,8 +205,8 @@ def kthvalue(input, k, dim=-1, keepdim=False):
 def _median(counted, /, input, dim=None, keepdim=False):
     if dim is None:
         return _median_of_all(counted, input)
-    array = plain_array(input.detach())
-    if array is not None and array.ndim:
+    if in_memory(input) and input.ndim:
+        array = input.array
         order = array.argsort(dim, "stable")
         places = xp.asarray(_places_of_medians(array, order, dim, counts_all=counted is xp.ones_like))
         return _pick(input, places, dim, keepdim)
@@ -254,8 +254,8 @@ def _median_of_all(counted, input):
     if not input.size:
         with np.errstate(invalid="ignore"):
             return xp.astype(xp.asarray(np.nan), input.dtype)
-    array = plain_array(input.detach())
-    if array is not None:
+    if in_memory(input):
+        array = input.array
         median = _median_of_array(array.reshape(-1), counts_all=counted is xp.ones_like)
         value = in_spelling_of(input, median)
         if input._node is None:
