@@ -22,7 +22,7 @@ __all__ = ["LAYERS"]
 
 
 def _in_single_precision(function: Function) -> Function:
-    """Return a norm that computes samples of half precision in single precision."""
+    """Return a norm that computes samples of half precision in single precision; statistics are changed as they are."""
     signature = inspect.signature(function)
 
     def norm(*args: Any, **kwargs: Any) -> Any:
