@@ -228,9 +228,7 @@ def test_a_part_of_which_nothing_is_asked_takes_few_steps(take: Any, most: int) 
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="processes are not forked here")
 @pytest.mark.filterwarnings("ignore:.*multi-threaded, use of fork:DeprecationWarning")  # of threads of other tests
-@pytest.mark.filterwarnings(
-    "ignore:.*_at_fork:pytest.PytestUnraisableExceptionWarning"
-)  # of JAX
+@pytest.mark.filterwarnings("ignore:.*_at_fork:pytest.PytestUnraisableExceptionWarning")  # of JAX
 @pytest.mark.filterwarnings("ignore:os.fork.. was called:RuntimeWarning")
 def test_a_forked_process_numbers_sources_anew() -> None:
     reading, writing = os.pipe()
