@@ -20,17 +20,27 @@ from setuptools.command.sdist import sdist
 HERE = Path(__file__).parent.resolve()
 # Beside this folder in a checkout, inside it in a source distribution.
 ROOT = HERE if (HERE / "dispatchkit").is_dir() else HERE.parent
-# Those that gain and whose frames nobody looks for. A generator with a function inside, as in `graph.node`, would keep
-# what it has seen until the garbage collector comes, since compiled generators hold their names in a closure.
+# Those that gain. None has functions that users see, which are to be Python's, or declares operations, whose bodies are
+# read as such; none counts frames, which compiled functions have none of, or removes them from an error that it raises
+# again, which compiled code does with those it caught; no generator has a function inside, since compiled generators
+# hold their names in a closure, which would keep what it has seen until the garbage collector comes.
 MODULES = [
-    "dispatchkit.declare.derivative",
-    "dispatchkit.declare.rules",
-    "dispatchkit.graph.storage",
-    "dispatchkit.graph.sweep",
+    *(f"dispatchkit.declare.{name}" for name in ("derivative", "kernels", "outputs", "rules", "wrapping")),
+    "dispatchkit.declare.compiled.default_implementations",
+    *(f"dispatchkit.backends.{name}" for name in ("arrays", "numpy", "numpy_choices", "numpy_sums")),
+    *(f"dispatchkit.graph.{name}" for name in ("node", "recording", "storage", "sweep")),
+    *(f"dispatchkit.autograd.function_{name}" for name in ("context", "intermediates", "node", "record")),
+    *(f"dispatchkit.nn.functional.{name}_numpy" for name in ("channels", "normalization", "pooling", "smooth")),
+    *(f"dispatchkit.nn.functional.{name}" for name in ("shared", "windows")),
+    "dispatchkit.nn.hooks",
+    "dispatchkit.ops.shared",
+    *(f"dispatchkit.protocol.{name}" for name in ("blocks", "parameters")),
+    *(f"dispatchkit.as_torch.attributes.{name}" for name in ("dtypes", "shapes")),
+    "dispatchkit.as_torch.table",
 ]
 # Those whose functions the entry point in C takes the place of.
 FOLLOWED = [
-    *(f"dispatchkit.declare.compiled.{name}" for name in ("default_implementations", "entry_points", "template")),
+    *(f"dispatchkit.declare.compiled.{name}" for name in ("entry_points", "template")),
     "dispatchkit.ops.indexing.indexing",
 ]
 VERSION = re.search(r'^__version__ = "(.*)"', (ROOT / "dispatchkit" / "__init__.py").read_text(), re.MULTILINE)[1]
@@ -39,7 +49,10 @@ DIRECTIVES = {
     "binding": True,  # functions have signatures, and are methods of their classes
     "language_level": 3,
 }
-FLAGS = [] if sys.platform == "win32" else ["-g0"]  # a tenth of the size
+# Without names for debuggers, which take nine tenths of the size. What is compiled calls Python throughout,
+# and takes as long with more optimization.
+FLAGS = [] if sys.platform == "win32" else ["-g0", "-O2"]
+LINKED = ["-Wl,-s"] if sys.platform == "linux" else []
 
 
 def source_of(module: str) -> Path:
@@ -90,12 +103,16 @@ setup(
     version=VERSION,
     install_requires=[f"dispatchkit=={VERSION}"],
     ext_modules=[
-        *(Extension(module, [str(source_of(module))], extra_compile_args=FLAGS) for module in MODULES),
+        *(
+            Extension(module, [str(source_of(module))], extra_compile_args=FLAGS, extra_link_args=LINKED)
+            for module in MODULES
+        ),
         Extension(
             "dispatchkit_accelerator._entry",
             ["dispatchkit_accelerator/_entry.c"],
             include_dirs=[np.get_include()],
             extra_compile_args=FLAGS,
+            extra_link_args=LINKED,
         ),
     ],
     cmdclass={"build_ext": BuildModules, "sdist": WithSources},

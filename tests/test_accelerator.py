@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import gc
 import inspect
 import os
@@ -130,6 +131,33 @@ def test_the_configuration_names_what_runs(capsys: pytest.CaptureFixture[str]) -
 def test_another_mode_of_the_configuration_is_refused() -> None:
     with pytest.raises(ValueError, match="show_config: mode must be 'stdout' or 'dicts', found 'json'"):
         dk.show_config("json")
+
+
+FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda)
+
+
+def parts_of(function: ast.AST) -> Iterator[ast.AST]:
+    """Yield what stands in a function; of functions inside of it, what makes them alone."""
+    for part in ast.iter_child_nodes(function):
+        yield part
+        if not isinstance(part, FUNCTIONS):
+            yield from parts_of(part)
+
+
+@installed
+def test_modules_are_compiled_that_do_the_same_then() -> None:
+    for name in import_module(accelerator.NAME).MODULES:
+        tree = ast.parse(Path(ROOT, *name.split(".")).with_suffix(".py").read_text(encoding="utf-8"))
+        names = {node.id for node in ast.walk(tree) if isinstance(node, ast.Name)}
+        # An error is raised again with the frames that it was caught with.
+        assert names.isdisjoint({"hide_frames", "hides_frames"}), name
+        # Compiled functions have no frames to be counted.
+        assert "stacklevel" not in {node.arg for node in ast.walk(tree) if isinstance(node, ast.keyword)}, name
+        for function in ast.walk(tree):
+            kinds = {type(part) for part in parts_of(function)}
+            if isinstance(function, FUNCTIONS) and kinds & {ast.Yield, ast.YieldFrom}:
+                # A generator holds its names, and a function among them holds the generator.
+                assert kinds.isdisjoint(FUNCTIONS), f"{name}, line {function.lineno}"
 
 
 @installed
@@ -436,6 +464,43 @@ def test_results_have_the_bits_of_numpys(operation: Any, dtype: Any) -> None:
             for _ in range(2):  # the first call compiles the function
                 wanted = outcome(lambda given=given: kernel(*given))  # type: ignore[misc]
                 assert outcome(lambda tensors=tensors: operation.function(*tensors)) == wanted  # type: ignore[misc]
+
+
+@pytest.mark.parametrize("function", [np.add, np.maximum, np.minimum, np.multiply])
+@pytest.mark.parametrize("dtype", [np.float64, np.float32, np.int64])
+def test_reductions_have_the_bits_of_numpys(function: np.ufunc, dtype: Any) -> None:
+    reduce, shapes = (
+        accelerator.reduction_of(function),
+        [(), (0, 2), (1,), (7,), (300,), (4, 3), (3, 1), (2, 3, 4), (70, 7)],
+    )
+    for shape in shapes:
+        size = int(np.prod(shape))
+        numbers = np.arange(size) if dtype is np.int64 else values(size, dtype)
+        for array in (numbers.reshape(shape), numbers.reshape(shape).T, -np.zeros(shape, dtype), numbers[:0]):
+            for axis in (None, *range(-array.ndim, array.ndim), 5, True):
+                for keeps in (False, True):
+                    given = array, axis, None, None, keeps
+                    assert reduced(reduce, *given) == reduced(function.reduce, *given)
+            assert reduced(reduce, array, dtype=np.float64) == reduced(function.reduce, array, dtype=np.float64)
+    out = np.empty(())
+    assert reduce(np.ones((2, 3)), None, None, out) is out
+    assert out == function.reduce(np.ones(6))
+
+
+def reduced(reduce: Callable[..., Any], *args: Any, **kwargs: Any) -> tuple[Any, ...]:
+    """Return type, dtype, shape and bytes of what a reduction gives, or the error of one without a result."""
+    try:
+        with np.errstate(all="ignore"):
+            y = reduce(*args, **kwargs)
+    except (TypeError, ValueError) as error:
+        return type(error), str(error)
+    return type(y), y.dtype, y.shape, y.tobytes()
+
+
+def test_a_sum_that_overflows_warns_as_numpys() -> None:
+    x = dk.asarray([1e308, 1e308])
+    with pytest.warns(RuntimeWarning, match="overflow"):
+        assert dk.sum(x).item() == np.inf
 
 
 @pytest.mark.parametrize("dtype", [np.float64, np.float32])

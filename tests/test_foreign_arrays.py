@@ -26,7 +26,7 @@ UP_TO_PHASE = {"eig", "eigh", "qr", "svd"}
 READ_VALUES = {
     *("argwhere", "bincount", "nonzero", "repeat", "unique_all", "unique_counts", "unique_inverse", "unique_values"),
     *("gather", "getitem", "index_put", "interp", "pad", "scatter_add", "take", "take_along_axis", "topk"),
-    *("arange", "average", "bernoulli", "convolve", "cov", "multinomial", "quantile"),
+    *("arange", "average", "bernoulli", "convolve", "cov", "linspace", "multinomial", "quantile"),
     *("binary_cross_entropy", "cross_entropy", "embedding", "nll_loss", "one_hot", "scaled_dot_product_attention"),
     *("det", "polygamma", "qr", "slogdet"),
 }

@@ -9,6 +9,8 @@ import doctest
 import re
 import shutil
 import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager
 from importlib import import_module
 from importlib.util import find_spec
 from pathlib import Path
@@ -39,6 +41,20 @@ def run_block(page: Path, text: str, line: int, names: dict[str, Any]) -> None:
         exec(compile("\n" * line + text, page, "exec"), names)  # noqa: S102 running the page is the test
 
 
+@contextmanager
+def local_methods() -> Iterator[None]:
+    """Take from all classes the methods of operations that a page declares: no module holds these operations."""
+    surface = dk.tensor_protocol.surface
+    before = set(surface.members)
+    try:
+        yield
+    finally:
+        for name in surface.members.keys() - before:
+            del surface.members[name]
+            for cls in [cls for cls in surface._classes if name in vars(cls)]:
+                delattr(cls, name)
+
+
 @pytest.mark.parametrize("page", [pytest.param(page, id=page.relative_to(ROOT).as_posix()) for page in PAGES])
 def test_page(page: Path) -> None:
     text = page.read_text(encoding="utf-8")
@@ -52,6 +68,11 @@ def test_page(page: Path) -> None:
         for module in IMPORTS.findall(text):
             import_module(module)
     names: dict[str, Any] = {"__name__": page.stem}
-    with dk.local_registrations():
+    with dk.local_registrations(), local_methods():
         for block in BLOCK.finditer(text):
             run_block(page, block[1], text.count("\n", 0, block.start(1)), names)
+
+
+def test_what_a_page_declares_is_gone_with_it() -> None:
+    test_page(ROOT / "docs" / "operations.md")
+    assert not hasattr(dk.Tensor, "doubled")

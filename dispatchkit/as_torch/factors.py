@@ -72,6 +72,8 @@ def lu_unpack(LU_data, LU_pivots, unpack_data=True, unpack_pivots=True):
 
 
 def linalg_lu_solve(LU, pivots, B, *, left=True, adjoint=False):
+    if not LU.shape[-1]:
+        return linalg_solve_triangular(LU, B, upper=True, left=left)
     P, L, U = lu_unpack(LU, pivots)
     order = xp.argmax(xp.real(P), axis=-1)  # which column of each row is 1
     factors = [(L, False, True), (U, True, False)]
@@ -186,6 +188,8 @@ def linalg_solve_triangular(A, B, *, upper, left=True, unitriangular=False):
         A = xp.where(xp.eye(A.shape[-1], dtype=xp.bool), 1, A)
     if xp.isdtype(A.dtype, "complex floating") or not xp.isdtype(B.dtype, "complex floating"):
         B = xp.astype(B, A.dtype, copy=False)
+    if not A.shape[-1]:
+        return xp.broadcast_to(B, (*np.broadcast_shapes(A.shape[:-2], B.shape[:-2]), *B.shape[-2:]))
     if _is_solved_at_once(A, B):
         return linalg_solve(A, B, left=left)
     if left:
@@ -506,6 +510,10 @@ def linalg_cond(input, p=None):
 def linalg_tensorsolve(A, B, dims=None):
     if dims is not None and A.ndim:
         A = xp.moveaxis(A, tuple(dims), tuple(range(A.ndim - len(dims), A.ndim)))
+    if B.ndim > A.ndim:
+        raise RuntimeError(
+            f"linalg.tensorsolve: A must have at least as many axes as B, found shapes {[*A.shape]} and {[*B.shape]}"
+        )
     unknown = tuple(A.shape[B.ndim :])
     if math.prod(unknown) != math.prod(B.shape):
         raise RuntimeError(

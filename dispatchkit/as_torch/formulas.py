@@ -18,6 +18,7 @@ from dispatchkit.as_torch.further_functions import lgamma
 from dispatchkit.as_torch.shared import (
     in_dtype_of,
     in_floats,
+    in_single_precision,
     index_along,
     kept,
     norm_of_vectors,
@@ -170,5 +171,7 @@ _FORMULAS: dict[str, Function] = {
 }
 # Each gets the name that messages and tracebacks show.
 FORMULAS = {path: with_name(formula, path.rpartition(".")[2]) for path, formula in _FORMULAS.items()}
+for _name in ("addcdiv", "addcmul", "addmm", "baddbmm"):
+    FORMULAS[_name] = in_single_precision(FORMULAS[_name])
 FURTHER = {"special.multigammaln": "mvlgamma", "subtract": "sub"}
 TRANSLATIONS.update(FORMULAS | {further: FORMULAS[name] for further, name in FURTHER.items()})

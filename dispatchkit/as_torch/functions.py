@@ -20,13 +20,17 @@ from dispatchkit import nn
 from dispatchkit.as_torch.calling.promotion import NUMBERS, common_dtype, promote_types
 from dispatchkit.as_torch.shared import (
     between,
-    gradient_alone,
     implicit_axis,
-    in_dtype_of,
     in_floats,
+    in_single_precision,
+    in_spelling_of,
     index_along,
     kept,
+    kind_of,
+    lengths_of,
     norm_of_vectors,
+    plain_array,
+    rounded_to_dtype_of,
     running,
     scaled_product,
     sign,
@@ -35,6 +39,7 @@ from dispatchkit.as_torch.shared import (
 from dispatchkit.as_torch.table import ALONE, TRANSLATIONS, Function, NotTranslated, Values, is_array
 from dispatchkit.backends.arrays import numpy_dtype
 from dispatchkit.declare.namespace import tensor_namespace as xp
+from dispatchkit.declare.wrapping import holds
 from dispatchkit.graph.storage import Storage
 from dispatchkit.tensor.numpy_arguments import signature_in_numpy
 
@@ -121,6 +126,10 @@ def _extreme(name, of_two, where, /, input, dim=None, keepdim=None, *, other=Non
     if not is_tensor or not input.ndim or not input.shape[dim]:
         values = getattr(xp, name)(input, axis=dim, keepdims=keepdim)
         return Values(values, getattr(xp, where)(input, axis=dim, keepdims=keepdim))
+    if input._node is None and not input.is_tracer:
+        return Values(
+            getattr(xp, name)(input, axis=dim, keepdims=keepdim), getattr(xp, where)(input, axis=dim, keepdims=keepdim)
+        )
     # The gradient goes to the element that the index names, also where others are equal to it.
     places = getattr(xp, where)(input, axis=dim, keepdims=True)
     values = xp.take_along_axis(input, places, axis=dim)
@@ -138,9 +147,12 @@ def _spread(name, with_mean, /, input, dim=None, unbiased=True, keepdim=False, *
         dim, unbiased = None, dim
     if correction is None:
         correction = int(unbiased)
-    along = {"axis": (tuple(dim) or None) if isinstance(dim, Sequence) else dim, "keepdims": keepdim}
+    axis = dim
+    if type(dim) is not int and isinstance(dim, Sequence):
+        axis = tuple(dim) or None
+    along = {"axis": axis, "keepdims": keepdim}
     y = getattr(xp, name)(input, correction=correction, **along)
-    if not input.size:
+    if 0 in lengths_of(input):
         y = xp.full_like(y, math.nan)
     if with_mean:
         return y, xp.mean(input, **along)
@@ -154,55 +166,6 @@ for _name in ("std", "var"):
 def sort(input, dim=-1, descending=False, stable=False):
     order = {"axis": dim, "descending": descending}
     return Values(xp.sort(input, **order), xp.argsort(input, **order))
-
-
-def _pick(input: Any, places: Any, dim: int, keepdim: bool) -> Values:
-    """Return the elements at one place each along an axis, and the places."""
-    elements = xp.take_along_axis(input, places, axis=dim), places
-    return Values(*(x if keepdim else xp.squeeze(x, axis=dim) for x in elements))
-
-
-def kthvalue(input, k, dim=-1, keepdim=False):
-    return _pick(input, xp.take(xp.argsort(input, axis=dim), xp.asarray([k - 1]), axis=dim), dim, keepdim)
-
-
-def _median(counted, /, input, dim=None, keepdim=False):
-    if dim is None:
-        return _median_of_all(counted, input)
-    order, count = xp.argsort(input, axis=dim), xp.count_nonzero(counted(input), axis=dim, keepdims=True)
-    place = (xp.maximum(count, 1) - 1) // 2
-    if counted is xp.ones_like:
-        # NaN is behind all numbers, and where there is some, it is the median.
-        numbers = xp.count_nonzero(~xp.isnan(input), axis=dim, keepdims=True)
-        place = xp.where(numbers < count, numbers, place)
-    return _pick(input, xp.take_along_axis(order, place, axis=dim), dim, keepdim)
-
-
-def _median_of_all(counted, input):
-    if not input.size:
-        with np.errstate(invalid="ignore"):
-            return xp.astype(xp.asarray(np.nan), input.dtype)
-    value = _median(counted, xp.reshape(input, (-1,)), 0).values
-    if not xp.isdtype(input.dtype, "real floating"):
-        return value
-    value = value.detach()
-    # The gradient goes to all elements that are the median, which may be infinite or NaN.
-    is_median = (input == value) | (xp.isnan(input) & xp.isnan(value))
-    with np.errstate(invalid="ignore"):
-        share = xp.sum(xp.where(is_median, input, 0)) / xp.astype(xp.count_nonzero(is_median), input.dtype)
-        return xp.where(xp.isfinite(value), value + gradient_alone(share), share)
-
-
-TRANSLATIONS["median"] = partial(_median, xp.ones_like)
-TRANSLATIONS["nanmedian"] = partial(_median, lambda input: ~xp.isnan(input))
-
-
-def mode(input, dim=-1, keepdim=False):
-    rows = xp.moveaxis(input, dim, -1)
-    counts = xp.count_nonzero(rows[..., None] == rows[..., None, :], axis=-1)
-    value = xp.min(xp.where(counts == xp.max(counts, axis=-1, keepdims=True), rows, np.inf), axis=-1, keepdims=True)
-    places = xp.max(xp.where(rows == value, xp.arange(rows.shape[-1]), 0), axis=-1, keepdims=True)
-    return _pick(input, xp.moveaxis(places, -1, dim), dim, keepdim)
 
 
 def transpose(input, dim0=None, dim1=None):
@@ -240,7 +203,7 @@ for _path, _name in TRANSFORMS.items():
 
 
 def _conjugate(input):
-    if xp.isdtype(input.dtype, "complex floating"):
+    if kind_of(input) == "c":
         return xp.conj(input)
     return input
 
@@ -250,10 +213,11 @@ for _path in ("conj", "conj_physical"):
 
 
 def _sign(input):
-    if input.dtype == xp.bool:
-        return input
-    if xp.isdtype(input.dtype, "real floating"):
+    kind = kind_of(input)
+    if kind == "f":
         return sign(input)
+    if kind == "b":
+        return xp.clone(input)
     return xp.sign(input)
 
 
@@ -281,7 +245,7 @@ def _softmax(name, /, input, dim=None, dtype=None, *, _stacklevel=3):
     x = input
     if dtype is not None:
         x = xp.astype(input, numpy_dtype(dtype))
-    if 0 in input.shape:
+    if 0 in lengths_of(input):
         return x  # along an axis of nothing there is no largest element
     return getattr(xp, name)(x, axis=dim)
 
@@ -313,6 +277,8 @@ def split(tensor, split_size_or_sections, dim=0):
     if isinstance(size, int):
         # Where there is nothing, pieces may have no elements.
         cuts = tuple(range(size, tensor.shape[dim], max(size, 1)))
+    elif not size:
+        return ()
     else:
         cuts = tuple(accumulate(size[:-1]))
     return xp.split(tensor, cuts, axis=dim)
@@ -345,15 +311,17 @@ def squeeze(input, dim=None):
 def norm(input, p="fro", dim=None, keepdim=False, *, dtype=None):
     if dtype is not None:
         input = xp.astype(input, numpy_dtype(dtype))
-    if p == "nuc":
-        if dim is None:
-            dim = tuple(range(input.ndim))
-        if np.size(dim) != 2:
-            raise RuntimeError(f"linalg.matrix_norm: dim must be a 2-tuple. Got {dim}")
-        return linalg_matrix_norm(input, p, dim, keepdim)
     axis = dim
     if isinstance(dim, list):
         axis = tuple(dim)
+    if p == "nuc" and dim is None:
+        axis = tuple(range(input.ndim))
+    if (p == "nuc" and np.size(axis) != 2) or (p == "fro" and np.size(axis) > 2):
+        raise RuntimeError(f"linalg.matrix_norm: dim must be a 2-tuple. Got {axis}")
+    if p == "nuc":
+        return linalg_matrix_norm(input, p, axis, keepdim)
+    if axis == ():  # all of them
+        axis = None
     order = p
     if p in ("fro", None):
         order = 2
@@ -385,6 +353,9 @@ def linalg_matrix_norm(A, ord="fro", dim=(-2, -1), keepdim=False, *, dtype=None)
 
 def unique(input, sorted=True, return_inverse=False, return_counts=False, dim=None):
     if dim is None:
+        array = plain_array(input)
+        if array is not None and not (return_inverse or return_counts):
+            return in_spelling_of(input, np.unique(array))
         return np.unique(input, return_inverse=return_inverse, return_counts=return_counts)
     order = xp.arange(input.shape[dim])
     if input.size:
@@ -461,7 +432,7 @@ def _slopes(x, step, axis, edge_order):
 
 def scalar_tensor(s, *, dtype=None, **options):
     dtype = numpy_dtype(dtype or xp.get_default_dtype())
-    return xp.full((), in_dtype_of(np.empty((), dtype), s), dtype=dtype, **options)
+    return xp.full((), rounded_to_dtype_of(np.empty((), dtype), s), dtype=dtype, **options)
 
 
 def logdet(input):
@@ -513,6 +484,7 @@ def linalg_vander(x, *, N=None):
     return xp.expand_dims(x, axis=-1) ** xp.arange(N)
 
 
+@in_single_precision
 def addbmm(input, batch1, batch2, *, beta=1, alpha=1):
     return kept(input, beta) + xp.sum(scaled_product(batch1, batch2, alpha), axis=0)
 
@@ -600,6 +572,8 @@ def histogram(input, bins=100, *, range=None, weight=None, density=False):
         _, ends = np.histogram(x.detach(), 1, range)
         edges = between(float(ends[0]), float(ends[1]), bins + 1)
         bins = xp.asarray(edges, dtype=input.dtype).to(like=x)
+    elif is_array(bins) and holds(xp.any(xp.isnan(bins))):
+        raise ValueError(f"`bins` must increase, found NaN among {bins.detach().tolist()}")
     if weight is None:
         counts, edges = np.histogram(x, bins, None, density)
     else:  # added up bin by bin: differences of running sums are NaN behind a weight that is

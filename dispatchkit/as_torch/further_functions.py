@@ -14,9 +14,12 @@ from dispatchkit.as_torch.calling.indices import check_dtype_of_places, index_li
 from dispatchkit.as_torch.calling.promotion import common_dtype, in_common_dtype
 from dispatchkit.as_torch.shared import (
     in_floats,
+    in_single_precision,
     index_along,
+    is_half,
     norm_of_vectors,
     rounded_quotient,
+    rounded_to_dtype_of,
     running,
     several,
     written_functions,
@@ -69,13 +72,13 @@ def pow(input, exponent):
 
 
 def _by_number(operation, input, other):
-    """Return a product or quotient; of half precision and a plain number, it is computed in single precision."""
-    x = input if is_array(input) else other
-    if not (is_array(x) and same_dtype(x.dtype, HALF)):
+    """Return a product or quotient; of half precision by a plain number, it is computed in single precision."""
+    if is_half(other):
+        return operation(rounded_to_dtype_of(other, input), other)
+    if not is_half(input):
         return operation(input, other)
-    first, second = (xp.astype(each, SINGLE) if each is x else each for each in (input, other))
     with np.errstate(over="ignore"):
-        return xp.astype(operation(first, second), HALF)
+        return xp.astype(operation(xp.astype(input, SINGLE), other), HALF)
 
 
 def mul(input, other):
@@ -171,6 +174,7 @@ def lgamma(input):
     return xp.special.gammaln(xp.where(input == -np.inf, np.inf, input))
 
 
+@in_single_precision
 def lerp(input, end, weight):
     apart = end - input
     if is_array(weight):
@@ -228,6 +232,8 @@ def bincount(input, weights=None, minlength=0):
         return xp.zeros((minlength,), dtype=xp.int64)  # whatever the weights
     if weights is not None and xp.isdtype(weights.dtype, "complex floating"):
         weights = xp.astype(xp.real(weights), xp.float64)
+    if is_half(weights):
+        weights = xp.astype(weights, xp.float64)  # as all but those of single precision are
     return xp.bincount(input, weights, minlength=minlength)
 
 
@@ -297,7 +303,9 @@ def cov(input, *, correction=1, fweights=None, aweights=None):
 def index_select(input, dim, index):
     if not input.ndim:
         return xp.reshape(input, ())
-    return xp.take(input, xp.reshape(index, (-1,)), axis=dim)
+    if index.ndim != 1:
+        index = xp.reshape(index, (-1,))
+    return xp.take(input, index, axis=dim)
 
 
 def gather(input, dim, index, *, sparse_grad=False):
@@ -539,6 +547,8 @@ def nonzero_static(input, *, size, fill_value=-1):
 
 def block_diag(*tensors):
     given = {"tensors": tuple(several(tensors))}
+    if not given["tensors"]:
+        return xp.empty((1, 0))
     matrices, rows = [np.atleast_2d(x) for x in (given | in_common_dtype(given))["tensors"]], []
     ends = list(accumulate(m.shape[1] for m in matrices))
     for m, end in zip(matrices, ends, strict=True):

@@ -74,9 +74,9 @@ def _factored(matrix, hermitian):
 
 
 def _divided(x, block):
-    """Return rows times the inverse of a block of one or two rows, which may be singular where it is not finite.
+    """Return rows times the inverse of a block of one or two rows, infinite or NaN where it is singular.
 
-    Source: LAPACK, dsytf2 and zhetf2.
+    Source: LAPACK, dsytf2, zhetf2, dsytrs and zhetrs.
     """
     if len(block) == 1:
         return x / block
@@ -122,7 +122,8 @@ def _solved(factors, pivots, x, hermitian):
         if hermitian and end - start == 1:
             block = (block + xp.conj(block)) / 2
         rest = x[end:] - factors[end:, start:end] @ x[start:end]
-        x = xp.concat([x[:start], xp.linalg.solve(block, x[start:end]), rest], axis=0)
+        here = xp.matrix_transpose(_divided(xp.matrix_transpose(x[start:end]), xp.matrix_transpose(block)))
+        x = xp.concat([x[:start], here, rest], axis=0)
     for start, end, row in reversed(blocks):
         here = x[start:end] - _transposed(factors[end:, start:end], hermitian) @ x[end:]
         x = _interchanged(xp.concat([x[:start], here, x[end:]], axis=0), end - 1, row)

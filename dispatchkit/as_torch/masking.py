@@ -63,13 +63,16 @@ def lost_degrees(unbiased, correction):
 
 def reduced_by(name, whole, x, dim, given):
     """Return what a function makes of an array, with those of its options that are given."""
-    if name == "prod" and not x.ndim and dim in (None, ()):
-        if xp.isdtype(x.dtype, ("integral", "bool")):
-            return xp.astype(x, xp.int64, copy=False)
-        return x
     if name == "prod" and (isinstance(dim, (tuple, list)) or (dim is None and given["keepdim"] is not None)):
         return product_along(whole, x, dim or (), given["keepdim"] or False)
     return whole(x, **{option: value for option, value in given.items() if value is not None})
+
+
+def product_of_one(x, dtype):
+    """Return the product of a number along no axis, an integer in int64 unless another dtype was asked for."""
+    if dtype is None and xp.isdtype(x.dtype, ("integral", "bool")):
+        return xp.astype(x, xp.int64, copy=False)
+    return x
 
 
 def product_along(product, x, dims, keepdim):
@@ -177,6 +180,8 @@ def masked_functions(of: Mapping[str, Function]) -> dict[str, Function]:
         x = visible(input, mask, NEUTRAL[name])
         if name == "prod" and dtype is not None:
             x = xp.astype(x, numpy_dtype(dtype), copy=False)
+        if name == "prod" and not x.ndim and dim in (None, ()):
+            return product_of_one(x, dtype)
         if name in ALONG_ONE:
             dim = canonical_axes(dim, x.ndim)[0] if x.ndim else 0
         elif name in ALONG_SEVERAL:

@@ -8,21 +8,28 @@ from __future__ import annotations
 
 import inspect
 import math
-from collections.abc import Sequence
-from functools import partial
 
 import numpy as np
 
 from dispatchkit import nn
 from dispatchkit.as_torch.calling.promotion import common_dtype, in_common_dtype
-from dispatchkit.as_torch.shared import copy_if_recorded, gradient_alone, in_floats, norm_of_vectors, written_functions
+from dispatchkit.as_torch.shared import (
+    copy_if_recorded,
+    in_floats,
+    in_single_precision,
+    in_spelling_of,
+    kind_of,
+    norm_of_vectors,
+    of_one_shape,
+    plain_array,
+    written_functions,
+)
 from dispatchkit.as_torch.table import ALONE, TRANSLATIONS, is_array
 from dispatchkit.backends.arrays import dtype_name, same_dtype
 from dispatchkit.backends.numpy_sums import HALF, SINGLE
 from dispatchkit.declare.namespace import tensor_namespace as xp
 from dispatchkit.nn import functional
 from dispatchkit.nn.functional.losses import check_reduction, reduced
-from dispatchkit.nn.functional.pooling import windows_of
 from dispatchkit.nn.functional.shared import sizes
 from dispatchkit.nn.functional.windows import Grid, Product, Windows, summed_windows
 from dispatchkit.nn.resizing import interpolate as resized
@@ -151,13 +158,15 @@ def triplet_margin_loss(anchor, positive, negative, margin=1.0, p=2.0, eps=1e-6,
 
 def kl_div(input, target, reduction="mean", log_target=False):
     if reduction != "batchmean":
-        return functional.kl_div(*xp.broadcast_arrays(input, target), reduction=reduction, log_target=log_target)
+        return functional.kl_div(*of_one_shape(input, target), reduction=reduction, log_target=log_target)
     # The batch is that of the input, also where that is shorter than the target.
     count = 1
     if input.ndim:
         count = input.shape[0]
-    total = functional.kl_div(*xp.broadcast_arrays(input, target), reduction="sum", log_target=log_target)
-    return total / max(count, 1)
+    total = functional.kl_div(*of_one_shape(input, target), reduction="sum", log_target=log_target)
+    if not count:  # the mean of nothing
+        return total * np.nan
+    return total / count
 
 
 def linear_cross_entropy(
@@ -175,9 +184,8 @@ def linear_cross_entropy(
     bias = None
     if linear_bias is not None:
         bias = xp.reshape(linear_bias, (-1,))
-    scores = functional.linear(
-        copy_if_recorded(input), xp.reshape(copy_if_recorded(linear_weight), (-1, input.shape[-1])), bias
-    )
+    rows = (math.prod(linear_weight.shape[:-1]), input.shape[-1])
+    scores = functional.linear(copy_if_recorded(input), xp.reshape(copy_if_recorded(linear_weight), rows), bias)
     scores = xp.reshape(scores, (*input.shape[:-1], *linear_weight.shape[:-1]))
     if ignore_index is None:
         ignore_index = -100
@@ -237,17 +245,18 @@ def local_response_norm(input, size, alpha=1e-4, beta=0.75, k=1.0):
 
 
 def silu(input, inplace=False):
-    if xp.isdtype(input.dtype, "complex floating"):
+    if kind_of(input) == "c":
         return input / (1.0 + xp.exp(-input))
     return functional.silu(input)
 
 
 def softsign(input):
-    if xp.isdtype(input.dtype, "complex floating"):
+    if kind_of(input) == "c":
         return input / (1.0 + xp.abs(input))
     return functional.softsign(input)
 
 
+@in_single_precision
 def rrelu(input, lower=1 / 8, upper=1 / 3, training=False, inplace=False):
     if training:
         slope = xp.random.uniform(lower, upper, shape=input.shape, dtype=input.dtype)
@@ -312,165 +321,6 @@ def _grid(lengths, *options):
     return Grid(map(Windows.along, lengths, kernels, steps, gaps, ends, ends))
 
 
-def _largest(input, tables, return_indices):
-    """Return the largest element of each window over the last axes, and where they stand in these.
-
-    Parameters
-    ----------
-    input : the array
-    tables : for each axis, places of the elements of each window, which may be beyond the axis: arrays of shape
-        (..., windows, elements)
-    return_indices : whether the places are returned, too
-    """
-    n = len(tables)
-    lead, flat = input.shape[:-n], np.zeros((1,) * (2 * n), np.int64)
-    for axis, (table, length) in enumerate(zip(tables, input.shape[-n:], strict=True)):
-        inside = (table >= 0) & (table < length)
-        table = np.where(inside, table, np.take_along_axis(table, inside.argmax(-1)[..., None], -1))
-        flat = flat * length + np.expand_dims(table, [i - 2 * n for i in range(2 * n) if i % n != axis])
-    counts = flat.shape[-2 * n : -n]
-    flat = np.broadcast_to(flat, (*lead, *flat.shape[-2 * n :])).reshape(
-        *lead, math.prod(counts), math.prod(flat.shape[-n:])
-    )
-    places = xp.asarray(flat, like=input)
-    rows = xp.reshape(input, (*lead, 1, math.prod(input.shape[-n:])))
-    elements = xp.take_along_axis(rows, places, axis=-1)
-    best = xp.argmax(elements, axis=-1, keepdims=True)
-    if xp.isdtype(input.dtype, "real floating"):
-        # The last one that is NaN, as PyTorch takes one in the place of another.
-        is_nan = xp.isnan(elements)
-        last = xp.argmax(xp.where(is_nan, places, -1), axis=-1, keepdims=True)
-        best = xp.where(xp.any(is_nan, axis=-1, keepdims=True), last, best)
-    results = [xp.reshape(xp.take_along_axis(x, best, axis=-1), (*lead, *counts)) for x in (elements, places)]
-    if return_indices:
-        return tuple(results)
-    return results[0]
-
-
-def _for_each_axis(value, axes):
-    """Return a value for each axis; one that is no sequence is that of all."""
-    if isinstance(value, Sequence):
-        return value
-    return (value,) * axes
-
-
-def _lengths_along(layer, axes, name, value, default=None):
-    """Return a length for each axis, that of `default` where there is none."""
-    values = _for_each_axis(value, axes)
-    if default is not None and len(values) == axes:
-        values = [n if v is None else v for v, n in zip(values, default, strict=True)]
-    return sizes(layer, name, values, axes)
-
-
-def _times_ratios(lengths, ratios):
-    """Return lengths times ratios, rounded down."""
-    return tuple(int(n * ratio) for n, ratio in zip(lengths, ratios, strict=True))
-
-
-def _of_no_windows(input, counts, return_indices):
-    """Return the largest elements of no windows, and where they stand."""
-    axes = len(counts)
-    lengths = [length if n is None else n for n, length in zip(counts, input.shape[-axes:], strict=True)]
-    shape = (*input.shape[:-axes], *lengths)
-    nothing = xp.zeros(shape, dtype=input.dtype)
-    if return_indices:
-        return nothing, xp.zeros(shape, dtype=xp.int64)
-    return nothing
-
-
-def _unpooling(axes):
-    """Return the function that puts elements back where the largest of windows stood."""
-    layer = getattr(nn, f"MaxPool{axes}d")
-    several = partial(_lengths_along, layer, axes)
-
-    def max_unpool(input, indices, kernel_size, stride=None, padding=0, output_size=None):
-        lead, lengths = input.shape[:-axes], output_size
-        if lengths is None:
-            kernels, ends = several("kernel_size", kernel_size), sizes(layer, "padding", padding, axes, least=0)
-            along = zip(input.shape[-axes:], several("stride", stride or kernels), ends, kernels, strict=True)
-            lengths = [(n - 1) * s - 2 * p + k for n, s, p, k in along]
-        lengths = lengths[-axes:]
-        zeros = xp.zeros((*lead, math.prod(lengths)), dtype=input.dtype)
-        if not zeros.numel():
-            return xp.reshape(zeros, (*lead, *lengths))
-        places, elements = (xp.reshape(x, (*lead, -1)) for x in (indices, input))
-        y = TRANSLATIONS["scatter"](zeros, -1, places, elements.detach())
-        # Each of several elements for a place gets the gradient there, as in PyTorch.
-        return xp.reshape(y + xp.scatter_add(zeros, -1, places, gradient_alone(elements)), (*lead, *lengths))
-
-    return max_unpool
-
-
-def _room_of_windows(length, kernel, count):
-    """Return how far the last of windows begins behind the first, of which no two may begin together."""
-    room = length - kernel
-    if count > room + 1:
-        raise RuntimeError(
-            f"fractional_max_pool: windows of {kernel} are too large relative to an axis of length {length} for "
-            f"{count} of them"
-        )
-    return room
-
-
-def _pooling(axes):
-    """Return the function that finds the largest elements of windows over a number of axes."""
-    layer = getattr(nn, f"MaxPool{axes}d")
-    pooled = getattr(functional, f"max_pool{axes}d", None)
-
-    def max_pool(input, kernel_size, stride=None, padding=0, dilation=1, ceil_mode=False, return_indices=False):
-        if not return_indices and pooled is not None:
-            return pooled(input, kernel_size, stride, padding, dilation, ceil_mode)
-        if not return_indices:
-            return layer(kernel_size, stride, padding, dilation, ceil_mode)(input)
-        windows = windows_of(layer, input, kernel_size, stride, padding, dilation, ceil_mode)
-        starts = [np.arange(along.count)[:, None] * along.stride - along.before for along in windows]
-        tables = [s + np.arange(w.kernel) * w.dilation for s, w in zip(starts, windows, strict=True)]
-        return _largest(input, tables, True)
-
-    return max_pool
-
-
-def _of_windows(axes):
-    """Yield the functions of largest elements of windows over a number of axes."""
-    layer = getattr(nn, f"MaxPool{axes}d")
-    several = partial(_lengths_along, layer, axes)
-
-    def adaptive_max_pool(input, output_size, return_indices=False):
-        tables, lengths = [], input.shape[-axes:]
-        counts = _for_each_axis(output_size, axes)
-        if 0 in counts and len(counts) == axes:
-            return _of_no_windows(input, counts, return_indices)
-        for length, n in zip(lengths, several("output_size", output_size, lengths), strict=True):
-            starts, ends = np.arange(n) * length // n, -(-np.arange(1, n + 1) * length // n)
-            tables.append(np.minimum(starts[:, None] + np.arange(max(ends - starts)), ends[:, None] - 1))
-        return _largest(input, tables, return_indices)
-
-    def fractional_max_pool(
-        input, kernel_size, output_size=None, output_ratio=None, return_indices=False, _random_samples=None
-    ):
-        lead, lengths, kernels = input.shape[:-axes], input.shape[-axes:], several("kernel_size", kernel_size)
-        if output_size is None:
-            output_size = _times_ratios(lengths, _for_each_axis(output_ratio, axes))
-        counts = _for_each_axis(output_size, axes)
-        if 0 in counts and len(counts) == axes:
-            return _of_no_windows(input, counts, return_indices)
-        if _random_samples is None:
-            _random_samples = xp.random.uniform(shape=(*lead, axes))
-        samples = _random_samples.numpy().reshape(*lead, axes)
-        tables = []
-        for axis, count in enumerate(several("output_size", output_size)):
-            share, room = samples[..., axis, None], _room_of_windows(lengths[axis], kernels[axis], count)
-            step = room / max(count - 1, 1)
-            starts = np.floor((np.arange(count) + share) * step) - np.floor(share * step)
-            starts[..., -1] = room
-            tables.append(starts.astype(np.int64)[..., None] + np.arange(kernels[axis]))
-        return _largest(input, tables, return_indices)
-
-    yield from (_pooling(axes), adaptive_max_pool, _unpooling(axes))
-    if axes > 1:
-        yield fractional_max_pool
-
-
 def interpolate(
     input,
     size=None,
@@ -480,6 +330,7 @@ def interpolate(
     recompute_scale_factor=None,
     antialias=False,
 ):
+    _check_filled(input, mode)
     is_bytes = dtype_name(input.dtype) == "uint8" and mode in ("bilinear", "bicubic")
     if mode == "area" and input.ndim in (3, 4, 5) and align_corners is None and not antialias:
         lengths = new_lengths(input.shape[2:], size, scale_factor, least=0)
@@ -516,6 +367,19 @@ def interpolate(
         if is_bytes:
             y = xp.clip(xp.floor(y + 0.5), 0.0, 255.0)
     return y
+
+
+def _check_filled(input, mode):
+    """Raise for samples without elements, which have means over areas alone, and in volumes not these either.
+
+    Raises
+    ------
+    RuntimeError : naming the shape
+    """
+    if input.ndim in (3, 4, 5) and 0 in input.shape[1:] and (mode != "area" or input.ndim == 5):
+        raise RuntimeError(
+            f"interpolate: Non-empty {input.ndim}D data tensor expected but got a tensor with sizes {[*input.shape]}"
+        )
 
 
 def _shares_of_neighbours(before, length, step, align_corners, cubic):
@@ -566,11 +430,17 @@ def _shares(before, length, step, cubic):
 
 
 def cosine_similarity(x1, x2, dim=1, eps=1e-8):
-    x1, x2 = xp.broadcast_arrays(x1, x2)
-    lengths = [xp.linalg.vector_norm(x, axis=dim, keepdims=True) for x in (x1, x2)]
-    # PyTorch's gradient passes the least length, too.
-    lengths = [length + _clipped(eps - length.detach()) for length in lengths]
+    x1, x2 = of_one_shape(x1, x2)
+    lengths = [_at_least(xp.linalg.vector_norm(x, axis=dim, keepdims=True), eps) for x in (x1, x2)]
     return xp.sum((x1 / lengths[0]) * (x2 / lengths[1]), axis=dim)
+
+
+def _at_least(length, eps):
+    """Return lengths, none less than a number; PyTorch's gradient passes that, too."""
+    array = plain_array(length)
+    if array is None:
+        return length + _clipped(eps - length.detach())
+    return in_spelling_of(length, np.maximum(array, array.dtype.type(eps)))
 
 
 def pairwise_distance(x1, x2, p=2.0, eps=1e-6, keepdim=False):
@@ -588,5 +458,3 @@ TRANSLATIONS["nn.functional.smooth_l1_loss"] = _smooth_l1_loss
 # Operations, but for complex numbers.
 for _name in ("silu", "softsign"):
     ALONE[f"nn.functional.{_name}"] = TRANSLATIONS.pop(f"nn.functional.{_name}")
-for _axes in (1, 2, 3):
-    TRANSLATIONS.update({f"nn.functional.{each.__name__}{_axes}d": each for each in _of_windows(_axes)})

@@ -81,7 +81,8 @@ def give_operators(cls: Any, classes: Classes, functions: Mapping[str, Call]) ->
     for name, path in REFLECTED.items():
         kinds = "f" * (name != "floordiv")  # infinities give NaN
         plain, divides = getattr(cls, f"__r{name}__"), name == "truediv"
-        setattr(cls, f"__r{name}__", reflected(classes, plain, functions[path], kinds, divides=divides))
+        of_half = OF_HALF.get(name, in_order)(functions, path)
+        setattr(cls, f"__r{name}__", reflected(classes, plain, functions[path], kinds, of_half, divides=divides))
         method = getattr(cls, f"{path}_")
         plain = getattr(cls, f"__i{name}__")
         if name == "floordiv":
@@ -150,12 +151,34 @@ def binary(classes: Classes, plain: Call, function: Call, kinds: str) -> Call:
     return operator
 
 
-def reflected(classes: Classes, plain: Call, function: Call, kinds: str, *, divides: bool) -> Call:
+def in_order(functions: Mapping[str, Call], path: str) -> Call:
+    """Return what computes a function of a number and a tensor, given the tensor first."""
+    function = functions[path]
+    return lambda x, number: function(number, x)
+
+
+def product(functions: Mapping[str, Call], path: str) -> Call:
+    """Return what multiplies a tensor by a number."""
+    return functions[path]
+
+
+def product_of_reciprocal(functions: Mapping[str, Call], path: str) -> Call:
+    """Return what multiplies the reciprocal of a tensor by a number, as PyTorch's operator does."""
+    reciprocal, multiply = functions["reciprocal"], functions["mul"]
+    return lambda x, number: multiply(reciprocal(x), number)
+
+
+# How a number is divided by, or multiplied by, a tensor of half precision: the number may be beyond that.
+OF_HALF = {"mul": product, "truediv": product_of_reciprocal}
+
+
+def reflected(classes: Classes, plain: Call, function: Call, kinds: str, of_half: Call, *, divides: bool) -> Call:
     """Return the operator that computes a function with its tensor as the second operand.
 
     Parameters
     ----------
     classes, plain, function, kinds : as for `binary`
+    of_half : what computes the function of a tensor of half precision and a number
     divides : whether numbers beside integers are floating-point ones
     """
 
@@ -169,7 +192,7 @@ def reflected(classes: Classes, plain: Call, function: Call, kinds: str, *, divi
             if divides and dtype.kind in "bui":
                 dtype = xp.get_default_dtype()
             if dtype == HALF:
-                return function(other, self)
+                return of_half(self, other)
             if dtype.kind != "f":
                 other = in_dtype_of(np.empty((), dtype), other)
             with np.errstate(over="ignore"):  # numbers beyond the dtype are infinite
@@ -336,6 +359,11 @@ def where_asked(name: str, place: int, call: Call, first: Call) -> Call:
         if len(args) > place:
             asked = args[place]
         if not asked:
+            # As a bool, which has part in the key of a plan by its value.
+            if len(args) > place:
+                args = (*args[:place], False)
+            elif "inplace" in kwargs:
+                kwargs["inplace"] = False
             return call(args, kwargs)
         y = first(args, kwargs)
         if y is not NotImplemented:

@@ -2,15 +2,28 @@
 
 from __future__ import annotations
 
+import math
+from functools import partial
 from typing import Any
 
 import numpy as np
 
 from dispatchkit.as_torch.further_functions import div
-from dispatchkit.as_torch.shared import in_dtype_of, index_along, number_for, times, written_functions
-from dispatchkit.as_torch.table import TRANSLATIONS, is_array
+from dispatchkit.as_torch.shared import (
+    gradient_alone,
+    in_dtype_of,
+    in_memory,
+    in_spelling_of,
+    index_along,
+    number_for,
+    plain_array,
+    times,
+    written_functions,
+)
+from dispatchkit.as_torch.table import TRANSLATIONS, Values, is_array
 from dispatchkit.declare.namespace import tensor_namespace as xp
 from dispatchkit.declare.wrapping import holds
+from dispatchkit.ops.indexing.selecting import places_of_elements
 
 
 def repeat_interleave(input, repeats=None, dim=None, *, output_size=None):
@@ -50,7 +63,16 @@ def scatter(input, dim, index, src=None, *, value=None, reduce=None):
         elements = xp.reshape(src, (1,) * index.ndim)
     else:
         elements = src[tuple(map(slice, index.shape))]
-    places = [xp.asarray(along, like=input) for along in np.indices(index.shape, sparse=True)]
+    arrays = [plain_array(x) for x in (input, index, elements)]
+    if all(x is not None for x in arrays):
+        y, at = arrays[0].copy(), [*places_of_elements(index.shape)]
+        at[dim] = arrays[1]
+        y[tuple(at)] = arrays[2]
+        return in_spelling_of(input, y)
+    if in_memory(input):
+        places = [in_spelling_of(input, along) for along in places_of_elements(index.shape)]
+    else:
+        places = [xp.asarray(along, like=input) for along in np.indices(index.shape, sparse=True)]
     places[dim] = index
     return xp.index_put(input, tuple(places), elements)
 
@@ -161,6 +183,110 @@ def masked_scatter(input, mask, source):
     places = xp.cumulative_sum(xp.astype(xp.ravel(mask), np.int64)) - 1
     values = xp.take(source, xp.clip(places, 0, source.size - 1))
     return xp.where(mask, xp.reshape(values, mask.shape), input)
+
+
+def _pick(input: Any, places: Any, dim: int, keepdim: bool) -> Values:
+    """Return the elements at one place each along an axis, and the places."""
+    array = plain_array(input)
+    if array is not None and in_memory(places) and places.ndim:
+        order = places.array
+        found = np.take_along_axis(array, order, dim)
+        if not keepdim:
+            found, order = found.squeeze(dim), order.squeeze(dim)
+        return Values(in_spelling_of(input, found), in_spelling_of(input, order))
+    elements = xp.take_along_axis(input, places, axis=dim), places
+    return Values(*(x if keepdim else xp.squeeze(x, axis=dim) for x in elements))
+
+
+def kthvalue(input, k, dim=-1, keepdim=False):
+    return _pick(input, xp.take(xp.argsort(input, axis=dim), xp.asarray([k - 1]), axis=dim), dim, keepdim)
+
+
+def _median(counted, /, input, dim=None, keepdim=False):
+    if dim is None:
+        return _median_of_all(counted, input)
+    if in_memory(input) and input.ndim:
+        array = input.array
+        order = array.argsort(dim, "stable")
+        places = xp.asarray(_places_of_medians(array, order, dim, counts_all=counted is xp.ones_like))
+        return _pick(input, places, dim, keepdim)
+    order, count = xp.argsort(input, axis=dim), xp.count_nonzero(counted(input), axis=dim, keepdims=True)
+    place = (xp.maximum(count, 1) - 1) // 2
+    if counted is xp.ones_like:
+        # NaN is behind all numbers, and where there is some, it is the median.
+        numbers = xp.count_nonzero(~xp.isnan(input), axis=dim, keepdims=True)
+        place = xp.where(numbers < count, numbers, place)
+    return _pick(input, xp.take_along_axis(order, place, axis=dim), dim, keepdim)
+
+
+def _places_of_medians(array: Any, order: Any, dim: int, *, counts_all: bool) -> Any:
+    """Return where the medians stand along an axis, which stays: the first NaN where there is one and all count.
+
+    Parameters
+    ----------
+    array : of NumPy, of shape (..., n, ...)
+    order : the indices that sort it along the axis, NaN last
+    dim : the axis
+    counts_all : whether NaN counts, too
+    """
+    n = array.shape[dim]
+    if array.dtype.kind == "f":
+        numbers = np.count_nonzero(~np.isnan(array), axis=dim, keepdims=True)
+        if numbers.min() < n:
+            place = np.where(numbers < n, numbers, (n - 1) // 2)
+            if not counts_all:
+                place = (np.maximum(numbers, 1) - 1) // 2
+            return np.take_along_axis(order, place, dim)
+    return order.take([(n - 1) // 2], dim)
+
+
+def _median_of_array(x: Any, *, counts_all: bool) -> Any:
+    """Return the median of a vector of NumPy as an array without axes; NaN if there is one and all elements count."""
+    rank, largest = (x.size - 1) // 2, x.max()
+    if x.dtype.kind == "f" and math.isnan(largest):
+        if counts_all:
+            return np.asarray(largest)
+        rank = (max(int(np.count_nonzero(~np.isnan(x))), 1) - 1) // 2
+    return np.asarray(np.partition(x, rank)[rank])
+
+
+def _median_of_all(counted, input):
+    if not input.size:
+        with np.errstate(invalid="ignore"):
+            return xp.astype(xp.asarray(np.nan), input.dtype)
+    if in_memory(input):
+        array = input.array
+        median = _median_of_array(array.reshape(-1), counts_all=counted is xp.ones_like)
+        value = in_spelling_of(input, median)
+        if input._node is None:
+            return value
+        if np.isfinite(median):
+            # The gradient goes to all elements that are the median.
+            shares = (array == median).astype(array.dtype)
+            shares /= np.add.reduce(shares, None)
+            with np.errstate(invalid="ignore"):  # of infinities that have no share
+                return value + gradient_alone(xp.sum(input * in_spelling_of(input, shares)))
+    value = _median(counted, xp.reshape(input, (-1,)), 0).values
+    if not xp.isdtype(input.dtype, "real floating"):
+        return value
+    value = value.detach()
+    # The gradient goes to all elements that are the median, which may be infinite or NaN.
+    is_median = (input == value) | (xp.isnan(input) & xp.isnan(value))
+    with np.errstate(invalid="ignore"):
+        share = xp.sum(xp.where(is_median, input, 0)) / xp.astype(xp.count_nonzero(is_median), input.dtype)
+        return xp.where(xp.isfinite(value), value + gradient_alone(share), share)
+
+
+TRANSLATIONS["median"] = partial(_median, xp.ones_like)
+TRANSLATIONS["nanmedian"] = partial(_median, lambda input: ~xp.isnan(input))
+
+
+def mode(input, dim=-1, keepdim=False):
+    rows = xp.moveaxis(input, dim, -1)
+    counts = xp.count_nonzero(rows[..., None] == rows[..., None, :], axis=-1)
+    value = xp.min(xp.where(counts == xp.max(counts, axis=-1, keepdims=True), rows, np.inf), axis=-1, keepdims=True)
+    places = xp.max(xp.where(rows == value, xp.arange(rows.shape[-1]), 0), axis=-1, keepdims=True)
+    return _pick(input, xp.moveaxis(places, -1, dim), dim, keepdim)
 
 
 TRANSLATIONS.update(written_functions(globals()))

@@ -38,25 +38,45 @@ def _checked_steps(steps: Any) -> None:
         raise RuntimeError("number of steps must be non-negative")
 
 
+def _options(dtype: Any, device: Any, requires_grad: Any) -> dict[str, Any]:
+    """Return what a call says of the tensor that it asks for; nothing where it says nothing."""
+    options = {}
+    if dtype is not None:
+        options["dtype"] = dtype
+    if device is not None:
+        options["device"] = device
+    if requires_grad:
+        options["requires_grad"] = requires_grad
+    return options
+
+
+REAL = (int, float)
 # In which PyTorch's processors hold a product that they add to: a number is rounded once.
-WIDER = {"float32": np.float64, "float64": np.longdouble}
+WIDER = {np.float32: np.float64, np.float64: np.longdouble}
 
 
-def _at_equal_distances(start: float, end: float, steps: int, dtype: Any) -> Any:
+def _at_equal_distances(start: float, end: float, steps: int, number: Any) -> Any:
     """Return floating-point numbers, each counted from the nearer end with one rounding, as PyTorch does."""
-    number, wide = np.dtype(dtype).type, WIDER[dtype_name(dtype)]
+    wide = WIDER[number]
     first, last = number(start), number(end)
     if steps < 2:
         return np.full(steps, first)
-    places = np.arange(steps).astype(wide)
-    step = wide(number(last - first) / number(steps - 1))
-    from_start, from_end = wide(first) + step * places, wide(last) - step * places[::-1]
-    return np.where(places < steps // 2, from_start, from_end).astype(number)
+    nearer = steps // 2
+    distances = np.arange(steps - nearer, dtype=wide)
+    distances *= wide((last - first) / number(steps - 1))
+    y = np.empty(steps, number)
+    y[:nearer] = distances[:nearer] + wide(first)
+    y[nearer:] = (wide(last) - distances)[::-1]
+    return y
 
 
 def linspace(start, end, steps, *, dtype=None, device=None, requires_grad=False):
     _checked_steps(steps)
-    made = {"dtype": dtype, "device": device, "requires_grad": requires_grad}
+    made = _options(dtype, device, requires_grad)
+    if isinstance(start, REAL) and isinstance(end, REAL) and math.isfinite(start) and math.isfinite(end):
+        number = numpy_dtype(dtype or xp.get_default_dtype()).type
+        if number in WIDER:
+            return xp.asarray(_at_equal_distances(start, end, steps, number), **made)
     if _is_integral(dtype):
         with np.errstate(invalid="ignore"):
             first = last = _whole(start, dtype)
@@ -71,10 +91,6 @@ def linspace(start, end, steps, *, dtype=None, device=None, requires_grad=False)
     if dtype is None:
         is_complex = any(isinstance(value, complex) for value in ends)
         made["dtype"] = np.result_type(np.dtype(xp.get_default_dtype()), np.complex64 if is_complex else np.float16)
-    plain = all(isinstance(value, (int, float)) for value in (start, end))
-    name = dtype_name(made["dtype"])
-    if plain and name in WIDER:
-        return xp.asarray(_at_equal_distances(start, end, steps, numpy_dtype(name)), **made)
     return xp.linspace(start, end, steps, **made)
 
 
@@ -87,8 +103,9 @@ def logspace(start, end, steps, base=10.0, *, dtype=None, device=None, requires_
     if _is_integral(dtype):
         with np.errstate(all="ignore"):
             exponents = between(_whole(start, dtype), _whole(end, dtype), steps)
-            if steps == 1:
+            if steps == 1:  # of whose number the dtype is looked at
                 exponents = np.asarray([_number(start)])
+                _whole(float(np.power(float(base), exponents)[0]), dtype)
             powers = np.power(float(base), exponents)
             numbers = np.where(np.isfinite(powers), powers, 0.0).astype(np.int64)
             return xp.asarray(numbers.astype(numpy_dtype(dtype)), dtype=dtype, **made)
@@ -104,7 +121,9 @@ def logspace(start, end, steps, base=10.0, *, dtype=None, device=None, requires_
 def arange(start, end=None, step=1, *, dtype=None, device=None, requires_grad=False):
     if end is None:
         start, end = 0, start
-    made = {"dtype": dtype, "device": device, "requires_grad": requires_grad}
+    made = _options(dtype, device, requires_grad)
+    if not made and type(start) is type(end) is type(step) is int and (end - start) * step > 0:
+        return xp.arange(start, end, step)
     bounds = [_number(value) for value in (start, end, step)]
     for name, value in zip(("start", "end", "step"), bounds, strict=True):
         if not isinstance(value, (bool, int, float)):
@@ -112,14 +131,16 @@ def arange(start, end=None, step=1, *, dtype=None, device=None, requires_grad=Fa
         if name != "step" and not math.isfinite(value):
             raise RuntimeError(f"arange: unsupported range: {bounds[0]} -> {bounds[1]}")
     first, last, step = bounds
-    if dtype is not None and dtype_name(dtype) == "int64":
-        first, last, step = map(int, bounds)
     if step == 0:
         raise RuntimeError("arange: step must be nonzero")
     if (last - first) * step < 0:
         raise RuntimeError(
             f"arange: upper bound and lower bound inconsistent with step sign, found {first}, {last} and {step}"
         )
+    if dtype is not None and dtype_name(dtype) == "int64":
+        first, last, step = map(int, bounds)
+    if step == 0:
+        raise ValueError(f"arange: step must be nonzero, found {bounds[2]}, which is 0 in int64")
     if not _is_integral(dtype):
         return xp.arange(first, last, step, **made)
     count = math.ceil((last - first) / step)

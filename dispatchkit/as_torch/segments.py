@@ -10,6 +10,7 @@ from dispatchkit.declare.namespace import tensor_namespace as xp
 
 # What a reduction of no elements gives.
 NEUTRAL = {"sum": 0.0, "mean": 0.0, "max": -np.inf, "min": np.inf, "prod": 1.0}
+OTHER_NAMES = {"amax": "max", "amin": "min"}
 
 
 def _check_numbers(data, numbers):
@@ -53,6 +54,7 @@ def _edges(data, lengths, offsets, axis, unsafe):
 def segment_reduce(data, reduce, *, lengths=None, indices=None, offsets=None, axis=0, unsafe=False, initial=None):
     if indices is not None:
         raise RuntimeError("segment_reduce(): indices based reduction is not supported; give lengths or offsets")
+    reduce = OTHER_NAMES.get(reduce, reduce)
     if reduce not in NEUTRAL:
         raise RuntimeError(f"segment_reduce(): reduce must be one of {', '.join(NEUTRAL)}, found {reduce!r}")
     _check_numbers(data, {"lengths": lengths, "offsets": offsets})
@@ -108,7 +110,7 @@ def _check_grid(input, edges, weight):
         raise RuntimeError(f"histogramdd: input has at least 2 axes, found shape {[*input.shape]}")
     if len(edges) != input.shape[-1]:
         raise RuntimeError(f"histogramdd: bins are {len(edges)} for points with {input.shape[-1]} coordinates")
-    if weight is not None and weight.shape != input.shape[:-1]:
+    if weight is not None and (tuple(weight.shape) or (1,)) != tuple(input.shape[:-1]):
         raise RuntimeError(
             f"histogramdd: weight has the shape of input without the last axis, {[*input.shape[:-1]]}, found "
             f"{[*weight.shape]}"

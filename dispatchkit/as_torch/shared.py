@@ -14,15 +14,20 @@ import numpy as np
 from dispatchkit.as_torch.table import Function, is_array
 from dispatchkit.backends import arrays
 from dispatchkit.backends.arrays import numpy_dtype
-from dispatchkit.backends.numpy_sums import DOUBLE, SINGLE
+from dispatchkit.backends.numpy import numpy_namespace
+from dispatchkit.backends.numpy_numbers import ZERO
+from dispatchkit.backends.numpy_sums import DOUBLE, HALF, SINGLE
 from dispatchkit.declare.decorators import operation
 from dispatchkit.declare.namespace import tensor_namespace as xp
 from dispatchkit.declare.source import with_parameters
+from dispatchkit.declare.wrapping import wrap_array
 from dispatchkit.graph.recording import is_grad_enabled
 from dispatchkit.graph.storage import Storage
+from dispatchkit.protocol.instance import tensor_protocol
 from dispatchkit.protocol.kinds import kinds
 
 LIMIT = 1e18  # numbers below are held by single precision and by 64-bit integers
+LIMIT_OF_DOUBLE = 2**1023
 
 
 def between(start: Any, end: Any, steps: int) -> Any:
@@ -69,7 +74,7 @@ def norm_of_vectors(x: Any, order: Any, axis: Any = None, keepdims: bool = False
     axes = axis
     if not x.ndim:
         axis = axes = ()
-    elif axis is None or np.size(axis) == 0:
+    elif type(axis) is not int and (axis is None or np.size(axis) == 0):
         axes = tuple(range(x.ndim))
     elif isinstance(axis, int):
         axes = (axis,)
@@ -111,6 +116,58 @@ def in_dtype_of(x: Any, value: Any) -> Any:
     if not fits:
         raise RuntimeError(f"value cannot be converted to type {dtype} without overflow")
     return number.astype(dtype).item()
+
+
+def rounded_to_dtype_of(x: Any, value: Any) -> Any:
+    """Return a number in the dtype of an array; beyond half precision it is infinite.
+
+    Raises
+    ------
+    RuntimeError : for a number that another dtype cannot hold
+    """
+    if type(value) in (int, float) and x.dtype == HALF and abs(value) < LIMIT_OF_DOUBLE:
+        with np.errstate(over="ignore"):
+            return float(HALF.type(value))
+    return in_dtype_of(x, value)
+
+
+NUMBER_OF_HALF = HALF.num
+
+
+def is_half(x: Any) -> bool:
+    """Return whether an argument is an array of half precision."""
+    if isinstance(x, Storage) and not x.is_tracer:
+        x = x.array  # whose dtype is looked at in a tenth of the time
+        if type(x) is np.ndarray:
+            return bool(x.dtype.num == NUMBER_OF_HALF)
+    return getattr(x, "dtype", None) == HALF
+
+
+def in_single_precision(function: Function) -> Function:
+    """Return a function that computes arrays of half precision, where the first one is, in single precision.
+
+    The result is rounded once, as in PyTorch: numbers may be beyond half precision, and steps between may.
+    """
+    signature = inspect.signature(function)
+    first = next(iter(signature.parameters))
+
+    def call(*args: Any, **kwargs: Any) -> Any:
+        if not is_half(args[0] if args else kwargs.get(first)):
+            return function(*args, **kwargs)
+        wide = {name: _widened(value) for name, value in kwargs.items()}
+        with np.errstate(over="ignore"):
+            return xp.astype(function(*map(_widened, args), **wide), HALF)
+
+    call.__signature__ = signature  # type: ignore[attr-defined]
+    call.__name__, call.__qualname__, call.__module__ = function.__name__, function.__qualname__, function.__module__
+    return call
+
+
+def _widened(value: Any) -> Any:
+    """Return an array of half precision in single precision, and anything else as it is."""
+    if is_half(value):
+        return xp.astype(value, SINGLE)
+    return value
 
 
 def number_for(x: Any, value: Any) -> Any:
@@ -198,7 +255,22 @@ gradient_alone.def_partial(1.0)
 @operation(kind=kinds.elementwise, namespace="torch", real=True)
 def sign(xp: Any, x: Any, /) -> Any:
     """Return the signs of real numbers, 0 for NaN; their derivative reads nothing."""
+    return _sign(xp, x)
+
+
+def _sign(xp: Any, x: Any) -> Any:
     return xp.sign(xp.where(xp.isnan(x), 0.0, x))
+
+
+@sign.def_kernel("numpy")
+def sign_numpy(x: Any, /) -> Any:
+    if type(x) is not np.ndarray or x.dtype not in (SINGLE, DOUBLE) or not x.ndim:
+        return _sign(numpy_namespace, x)
+    # NaN is neither. NumPy's loop branches at each element.
+    zero = ZERO[x.dtype]
+    y = np.greater(x, zero).view(np.int8)
+    np.subtract(y, np.less(x, zero).view(np.int8), y)
+    return y.astype(x.dtype)
 
 
 sign.def_partial(0.0)
@@ -272,8 +344,42 @@ def in_memory(x: Any) -> bool:
     return isinstance(x, Storage) and not x.is_tracer and type(x.array) is np.ndarray
 
 
+def lengths_of(x: Any) -> tuple[int, ...]:
+    """Return the shape of a tensor, of one with an array as that has it."""
+    if isinstance(x, Storage) and not x.is_tracer:
+        return x.array.shape  # type: ignore[no-any-return]  # of any library
+    return x.shape  # type: ignore[no-any-return]  # likewise
+
+
+def of_one_shape(x1: Any, x2: Any) -> Any:
+    """Return two tensors brought to one shape, as they are where they have it."""
+    if lengths_of(x1) == lengths_of(x2):
+        return x1, x2
+    return xp.broadcast_arrays(x1, x2)
+
+
+def plain_array(x: Any) -> Any:
+    """Return NumPy's array of a tensor that no gradient flows to; None of any other."""
+    if in_memory(x) and x._node is None:
+        return x.array
+    return None
+
+
+# The classes of tensors and parameters of this spelling, which enter themselves.
+SPELLED: set[type] = set()
+
+
+def in_spelling_of(x: Any, array: Any) -> Any:
+    """Return a tensor of an array of NumPy, in the class that results of functions of another tensor have."""
+    if type(x) in SPELLED:
+        return wrap_array(tensor_protocol.types.results_of(type(x)), array)
+    return xp.asarray(array)
+
+
 def of_parts(real: Any, imag: Any) -> Any:
-    """Return complex numbers by their real and imaginary parts."""
+    """Return complex numbers by their real and imaginary parts, tensors or the arrays that derivatives get."""
+    if isinstance(real, (np.ndarray, np.generic)):
+        return arrays.of_parts(real, imag)
     return complex_of_parts(real, imag)
 
 
@@ -286,9 +392,20 @@ def running(combine: Function, x: Any, dim: int) -> Any:
     return xp.moveaxis(x, -1, dim)
 
 
+def kind_of(x: Any) -> str:
+    """Return the kind of elements of an argument, as NumPy abbreviates it."""
+    dtype = getattr(x, "dtype", None)
+    if dtype is None:
+        return np.asarray(x).dtype.kind
+    kind = getattr(dtype, "kind", None)
+    if type(kind) is str:
+        return kind
+    return str(numpy_dtype(dtype).kind)
+
+
 def in_floats(x: Any) -> Any:
     """Return integers and booleans as numbers of the default dtype."""
-    if xp.isdtype(x.dtype, ("real floating", "complex floating")):
+    if kind_of(x) in "fc":
         return x
     return xp.astype(x, xp.get_default_dtype())
 

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from dispatchkit.as_torch.calling.network_checks import check_lengths_of_padding
+from dispatchkit.as_torch.calling.window_checks import check_lengths_of_padding
 from dispatchkit.as_torch.table import ALONE, TRANSLATIONS, Function
 from dispatchkit.backends.arrays import dtype_name
 from dispatchkit.declare.namespace import tensor_namespace as xp

@@ -39,9 +39,9 @@ from dispatchkit.as_torch.calling.number_checks import numbers_in
 from dispatchkit.as_torch.calling.quick import quick
 from dispatchkit.as_torch.calling.raised import as_raised_by_pytorch, raising_as_it_is, raising_as_pytorch
 from dispatchkit.as_torch.masking import masked_functions
-from dispatchkit.as_torch.network_functions import attention, grids, native, norms, weighted_losses  # noqa: F401
+from dispatchkit.as_torch.network_functions import attention, grids, largest, native, norms, weighted_losses  # noqa: F401
 from dispatchkit.as_torch.operators import converting, give_operators, in_place, spreading, where_asked
-from dispatchkit.as_torch.shared import changeable, copying, forward_of, in_dtype_of, in_shape
+from dispatchkit.as_torch.shared import SPELLED, changeable, copying, forward_of, in_shape, rounded_to_dtype_of
 from dispatchkit.as_torch.special_functions import OPERATIONS
 from dispatchkit.backends.arrays import PLAIN, dtype_name
 from dispatchkit.declare.namespace import tensor_namespace as xp
@@ -206,7 +206,7 @@ class Tensor(PlainTensor):
     @override
     def __setitem__(self, key: Any, value: Any, /) -> None:
         if isinstance(value, Number):
-            value = in_dtype_of(self, value)
+            value = rounded_to_dtype_of(self, value)
         part: Any = self
         if type(key) is not int and not indices.is_basic(key):
             key = indices.index_like_pytorch(key, self)
@@ -227,6 +227,8 @@ class Tensor(PlainTensor):
     @override
     def contiguous(self, *, memory_format: Any = None) -> Any:
         """Return the tensor with its elements in order in memory; a layout changes nothing here."""
+        if not self.is_tracer and type(self.array) is np.ndarray and self.array.flags.c_contiguous:
+            return self
         return super().contiguous()
 
     __rdiv__ = PlainTensor.__rtruediv__
@@ -328,6 +330,8 @@ def spell(value: Any) -> Any:
 
 PARAMETER = type(nn.Parameter(PlainTensor([0.0]).as_subclass(Tensor)))
 ALIKE: frozenset[type] = frozenset({Tensor, PARAMETER})  # which operations compute alike
+UNCHANGED = ALIKE | {autograd.function.FunctionCtx}  # in which nothing is to be adopted
+SPELLED.update(ALIKE)
 
 
 # Functions.
@@ -339,7 +343,7 @@ def spelling_results(function: Call, *, arguments: bool = False) -> Call:
     @functools.wraps(function)
     def call(*args: Any, **kwargs: Any) -> Any:
         if arguments:
-            return function(*map(spell, args), **kwargs)
+            return function(*(args if UNCHANGED.issuperset(map(type, args)) else map(spell, args)), **kwargs)
         return spell(function(*args, **kwargs))
 
     return call
@@ -376,13 +380,13 @@ def caller(path: str, function: Call, names: Any, targets: Any, shown: Any, oper
     operation : which the other belongs to, or None
     count : how many parameters of an operation are by position alone
     """
-    whole = FunctionCaller(path, function, names, targets, shown, count, spell)
+    whole = FunctionCaller(path, function, names, targets, shown, count, spell, Tensor)
     shown = shown_as_named(whole.names, shown)
     most = len(names) if operation is None else count
     answer: Call = whole.__call__
     if "inplace" in whole.names:
         answer = where_asked(path.rpartition(".")[2], list(whole.names).index("inplace"), answer, whole.ask)
-    call = whole.public = show(quick(whole, answer, most, ALIKE, whole.plans_at_once), path, shown, operation)
+    call = whole.public = show(quick(whole, answer, most, ALIKE, whole.plans), path, shown, operation)
     call.check = whole.check_in_place  # type: ignore[attr-defined]
     method = quick(whole, whole.as_method, most, ALIKE, whole.plans_of_method)
     call.as_method = whole.method = show(method, path, shown, operation)  # type: ignore[attr-defined]
@@ -532,6 +536,7 @@ class Function(autograd.Function):
     """A `dispatchkit.autograd.Function` whose rules get tensors with PyTorch's methods."""
 
     __module__ = f"{HOME}.autograd"
+    _cotangents_in = Tensor
 
     def __init_subclass__(cls, **kwargs: Any) -> None:
         for name in ("backward", "jvp", "vjp", "vmap"):

@@ -82,6 +82,7 @@ SYNONYMS_OF = {
     "split": {"split_size": "split_size_or_sections", "input": "tensor"},
     "unsafe_split": {"split_size": "split_size_or_sections", "input": "tensor"},
     "linalg.lstsq": {"b": "B"},
+    "multinomial": {"input": "probs"},
     "linalg.tensorsolve": {"other": "B"},
     "view": {"size": "shape"},
     "view_copy": {"size": "shape"},
@@ -148,7 +149,7 @@ OF_DATA = frozenset({"as_tensor", "asarray", "from_numpy"})
 # Functions of which no axes mean all of them.
 NO_AXES_ARE_ALL = frozenset(
     {
-        *("amax", "amin", "count_nonzero", "linalg.vector_norm", "logsumexp", "mean", "nanmean", "nansum", "norm"),
+        *("amax", "amin", "count_nonzero", "linalg.vector_norm", "logsumexp", "mean", "nanmean", "nansum"),
         *("special.logsumexp", "std", "std_mean", "sum", "var", "var_mean"),
     }
 )
@@ -196,7 +197,7 @@ COPIED_HERE = frozenset(
     {
         *("diag", "diff", "flip", "fliplr", "flipud", "logcumsumexp", "nan_to_num", "rot90"),
         *("nn.functional.pixel_shuffle", "nn.functional.pixel_unshuffle", "histogram", "triangular_solve"),
-        *("nn.functional.channel_shuffle", "sgn", "sign"),
+        "nn.functional.channel_shuffle",
     }
 )
 # Functions whose results are views in PyTorch and copies here, into which nothing is written.

@@ -11,6 +11,7 @@ from dispatchkit.autograd.function_record import MISSING, OLD_FORM, FunctionReco
 from dispatchkit.errors import AutogradError
 from dispatchkit.graph.recording import no_grad
 from dispatchkit.protocol.instance import tensor_protocol
+from dispatchkit.tensor import Tensor
 
 __all__ = ["Function", "FunctionCtx", "once_differentiable"]
 
@@ -88,6 +89,8 @@ class Function:
     generate_vmap_rule: ClassVar[bool] = False
     # Whether what PyTorch refuses is refused, where it would be right here.
     _refuses_as_pytorch: ClassVar[bool] = False
+    # The class of the tensors that backward is given.
+    _cotangents_in: ClassVar[type] = Tensor
     apply = _Apply()
 
     def __init_subclass__(cls, **kwargs: Any) -> None:

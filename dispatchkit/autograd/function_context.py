@@ -6,25 +6,30 @@ import weakref
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from dispatchkit.autograd.saved_values import pack_for_backward, unpack_saved
+from dispatchkit.autograd.saved_values import Packed, pack_for_backward
 from dispatchkit.declare.inplace import check_may_change
 from dispatchkit.errors import AutogradError, InplaceError
 from dispatchkit.graph.node import FREED, CallNode, Node, Output
 from dispatchkit.graph.recording import enable_grad
 from dispatchkit.graph.storage import Storage
 from dispatchkit.protocol.instance import tensor_protocol
+from dispatchkit.protocol.observers import live
 from dispatchkit.tensor.tensor import twin
 from dispatchkit.tree import Item, Path, leaves, leaves_with_paths, map_leaves, with_members
 
 # Stands for a tensor in a value without its tensors.
 HOLE = object()
+# Types of arguments that are looked at no further.
+WITHOUT_TENSORS = frozenset({bool, int, float, complex, str, type(None)})
 # What forward may ask for of tensors, by the attributes of the context that keep it.
 ASKED = ("to_save", "saved_for_forward", "dirty_tensors", "non_differentiable")
 
 
 def may_hold_tensors(value: Any) -> bool:
     """Return whether a value is a tensor, or of an array type, which may hold some."""
-    return isinstance(value, Storage) or tensor_protocol.types.participates(type(value))
+    if isinstance(value, Storage):
+        return True
+    return type(value) not in WITHOUT_TENSORS and tensor_protocol.types.participates(type(value))
 
 
 def tensors_in(value: Any) -> list[Any]:
@@ -32,6 +37,23 @@ def tensors_in(value: Any) -> list[Any]:
     if isinstance(value, Storage):
         return [value]
     return [leaf for leaf in leaves(_fields, value) if isinstance(leaf, Storage)]
+
+
+def inputs_of(args: Sequence[Any]) -> tuple[list[Any], tuple[bool, ...]]:
+    """Return the tensors in arguments, and for each argument whether one of those in it requires a gradient."""
+    tensors: list[Any] = []
+    needs: list[bool] = []
+    for arg in args:
+        if isinstance(arg, Storage):
+            tensors.append(arg)
+            needs.append(arg._node is not None)
+        elif type(arg) in WITHOUT_TENSORS:
+            needs.append(False)
+        else:
+            parts = tensors_in(arg)
+            tensors += parts
+            needs.append(any(part._node is not None for part in parts))
+    return tensors, tuple(needs)
 
 
 def _is_several(output: Any) -> bool:
@@ -235,7 +257,7 @@ class FunctionCtx:
 
     def _check(self, method: str, values: Sequence[Any], optional: bool = False) -> None:
         for index, value in enumerate(values):
-            if not may_hold_tensors(value) and not (optional and value is None):
+            if not (isinstance(value, Storage) or may_hold_tensors(value) or (optional and value is None)):
                 taken = "tensors"
                 if optional:
                     taken = "tensors and None"
@@ -263,13 +285,24 @@ class Saved:
     def __init__(self, node: Node, values: Sequence[Any], outputs: Mapping[int, int]) -> None:
         self.layout: list[Any] | None = None
         tensors = values
-        if not all(value is None or isinstance(value, Storage) for value in values):
-            self.layout = list(map(without_tensors, values))
-            tensors = [tensor for value in values for tensor in tensors_in(value)]
-        self.counts = [0 if t is None or t._memory is None else t._memory.count for t in tensors]
-        self.outputs = {i: outputs[id(t)] for i, t in enumerate(tensors) if id(t) in outputs}
-        kept = [twin(t) if i in self.outputs else t for i, t in enumerate(tensors)]
-        self.tensors: list[Any] = pack_for_backward(node.name, kept)
+        for value in values:
+            if value is not None and not isinstance(value, Storage):
+                self.layout = list(map(without_tensors, values))
+                tensors = [tensor for value in values for tensor in tensors_in(value)]
+                break
+        self.counts: list[int] = []
+        self.outputs: dict[int, int] = {}
+        kept = []
+        for place, tensor in enumerate(tensors):
+            self.counts.append(0 if tensor is None or tensor._memory is None else tensor._memory.count)
+            index = outputs.get(id(tensor))
+            if index is not None:
+                self.outputs[place] = index
+                tensor = twin(tensor)
+            kept.append(tensor)
+        self.tensors: list[Any] = kept
+        if live:
+            self.tensors = pack_for_backward(node.name, kept)
         self.node = weakref.ref(node)
 
     def restore(
@@ -293,7 +326,9 @@ class Saved:
             raise AutogradError(FREED.format(name=name))
         tensors = []
         for i, kept in enumerate(self.tensors):
-            tensor = unpack_saved(kept)
+            tensor = kept
+            if isinstance(kept, Packed):
+                tensor = kept.restore()
             if i in self.outputs:
                 tensors.append(_output(node, self.outputs[i], tensor))
                 continue

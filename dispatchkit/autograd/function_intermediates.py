@@ -76,10 +76,22 @@ def _tensors(value: Any) -> Iterator[Storage]:
 
 def kept_besides(ctx: FunctionCtx, inputs: Sequence[Storage], result: Any) -> list[tuple[int | str, Storage]]:
     """Return what a context keeps besides inputs and outputs, by its place among what is saved or its attribute."""
-    known = {id(tensor) for tensor in (*inputs, *_tensors(result))}
-    saved = [tensor for value in ctx.to_save for tensor in tensors_in(value)]
-    places: list[tuple[int | str, Any]] = [*enumerate(saved), *vars(ctx).items()]
-    return [(place, tensor) for place, tensor in places if isinstance(tensor, Storage) and id(tensor) not in known]
+    known = set(map(id, inputs))
+    if isinstance(result, Storage):
+        known.add(id(result))
+    else:
+        known.update(map(id, _tensors(result)))
+    kept: list[tuple[int | str, Storage]] = []
+    place = 0
+    for value in ctx.to_save:
+        for tensor in (value,) if isinstance(value, Storage) else tensors_in(value):
+            if id(tensor) not in known:
+                kept.append((place, tensor))
+            place += 1
+    for name, value in vars(ctx).items():
+        if isinstance(value, Storage) and id(value) not in known:
+            kept.append((name, value))
+    return kept
 
 
 @contextmanager

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Callable, Container, Sequence
 from functools import reduce
 from typing import Any, NoReturn, Protocol
@@ -34,6 +33,7 @@ from dispatchkit.graph.node import FREED, CallNode, Differentiable, Node, Output
 from dispatchkit.graph.recording import is_grad_enabled
 from dispatchkit.graph.storage import Memory, Storage, Vertex, share_memory, vertex_of
 from dispatchkit.marks import override
+from dispatchkit.protocol.frames import caller_frame, warn_at
 from dispatchkit.tensor import Tensor
 from dispatchkit.tensor.tensor import twin
 from dispatchkit.tree import Path
@@ -56,6 +56,7 @@ NOT_AN_INPUT = (
     "pass it to mark_dirty()."
 )
 Input = tuple[type | None, tuple[Path, ...]]
+_TENSOR: Input = (Storage, ((),))
 
 
 class FunctionNode(CallNode):
@@ -113,7 +114,7 @@ SLOTS = frozenset(name for cls in FunctionNode.__mro__ for name in getattr(cls, 
 def input_of(value: Any) -> Input:
     """Return what a node keeps of an input."""
     if isinstance(value, Storage):
-        return Storage, ((),)
+        return _TENSOR
     if may_hold_tensors(value):
         return type(value), paths_in(value)
     return None, ()
@@ -132,7 +133,7 @@ class FunctionOperation(Differentiable, Protocol):
 
 
 def record_call(
-    operation: FunctionOperation, ctx: FunctionCtx, args: Sequence[Any], parts: Sequence[Sequence[Any]], r: Any
+    operation: FunctionOperation, ctx: FunctionCtx, args: Sequence[Any], given: Sequence[Any], r: Any
 ) -> Any:
     """Return what a `Function` gave, its tensors with their vertices, or outside the graph.
 
@@ -141,28 +142,27 @@ def record_call(
     operation : the `Function`'s record
     ctx : its context
     args : of the call
-    parts : for each of them the tensors in it
+    given : the tensors in them
     r : what `forward` returned
     """
-    inputs = {id(tensor) for tensors in parts for tensor in tensors}
+    if isinstance(r, Storage) and not ctx.dirty_tensors:
+        return _record_tensor(operation, ctx, args, given, r)
+    inputs = set(map(id, given))
     tensors = [tensor for output in members_of(r) for tensor in tensors_in(output)]
     dirty = _changed_inputs(operation, ctx, inputs, tensors) if ctx.dirty_tensors else set()
     vertices: Sequence[Vertex | None] = [None] * len(tensors)
     if ctx._is_recorded:
-        apart = {id(part) for tensor in ctx.non_differentiable for part in tensors_in(tensor)}
+        apart = _parts_apart(ctx)
         flows = [is_inexact(tensor.array.dtype) and id(tensor) not in apart for tensor in tensors]
         if True in flows:
-            edges = [vertex_of(tensor) for tensors in parts for tensor in tensors]
-            node = make_node(operation.node_class, operation, edges, (ctx,), (), None)
-            node.inputs = tuple(map(input_of, args))
+            node = _node_of_call(operation, ctx, args, given)
             vertices = _describe(node, r, tensors, flows)
             if not ctx._materialize_non_diff_grads:
                 ctx._without_zeros = frozenset(place for place, follows in enumerate(flows) if not follows)
             new = {id(t): place for place, t in enumerate(tensors) if id(t) not in inputs or id(t) in dirty}
             if ctx.to_save:
                 ctx._kept_for_backward = Saved(node, ctx.to_save, new)
-            for name in ASKED:
-                ctx.__dict__.pop(name, None)
+            _forget_asked(ctx)
     done: dict[int, Any] = {}
     for tensor, vertex in zip(tensors, vertices, strict=True):
         if id(tensor) not in done:
@@ -174,6 +174,50 @@ def record_call(
         return done[id(r)]
     placed = iter([done[id(tensor)] for tensor in tensors])
     return with_members_of(r, [with_tensors(member, placed) for member in members_of(r)])
+
+
+def _record_tensor(
+    operation: FunctionOperation, ctx: FunctionCtx, args: Sequence[Any], given: Sequence[Any], r: Any
+) -> Any:
+    """Return the one tensor that a `Function` gave and that it has not changed, as `record_call` does."""
+    is_input = False
+    for tensor in given:
+        is_input = is_input or tensor is r
+    dtype = r.array.dtype
+    if not ctx._is_recorded or not is_inexact(dtype) or id(r) in _parts_apart(ctx):
+        return _place(r, None, is_input, None)
+    node = _node_of_call(operation, ctx, args, given)
+    node.results = node.outputs = None
+    node.shape, node.dtype = r.array.shape, dtype
+    if ctx.to_save:
+        ctx._kept_for_backward = Saved(node, ctx.to_save, {} if is_input else {id(r): 0})
+    _forget_asked(ctx)
+    return _place(r, node, is_input, None)
+
+
+def _parts_apart(ctx: FunctionCtx) -> set[int]:
+    """Return the ids of the tensors that `forward` has marked as not differentiable."""
+    if not ctx.non_differentiable:
+        return set()
+    return {id(part) for tensor in ctx.non_differentiable for part in tensors_in(tensor)}
+
+
+def _node_of_call(
+    operation: FunctionOperation, ctx: FunctionCtx, args: Sequence[Any], given: Sequence[Any]
+) -> FunctionNode:
+    """Return the node of a call, without its outputs."""
+    edges = [tensor._node if tensor._memory is None else vertex_of(tensor) for tensor in given]
+    node = make_node(operation.node_class, operation, edges, (ctx,), (), None)
+    node.inputs = tuple([_TENSOR if isinstance(arg, Storage) else input_of(arg) for arg in args])
+    return node
+
+
+def _forget_asked(ctx: FunctionCtx) -> None:
+    """Take away what `forward` asked for, once the node is made."""
+    asked = ctx.__dict__
+    if len(asked) > 3:
+        for name in ASKED:
+            asked.pop(name, None)
 
 
 def _changed_inputs(
@@ -192,7 +236,7 @@ def _changed_inputs(
         dirty.add(id(part))
         touch(part)
         if id(part) not in inputs:
-            warnings.warn(NOT_AN_INPUT.format(name=ctx._function_name), UserWarning, stacklevel=5)
+            warn_at(caller_frame(), NOT_AN_INPUT.format(name=ctx._function_name), UserWarning)
     if not dirty <= set(map(id, tensors)):
         raise AutogradError(NOT_RETURNED.format(name=ctx._function_name))
     if operation.refuses and ctx._is_recorded and len(tensors) > 1:
@@ -246,7 +290,7 @@ OUTSIDE = (
 )
 
 
-def pull_cotangents(backward: Callable[..., Any], node: FunctionNode, g: Any, *, live: bool) -> list[Any]:
+def pull_cotangents(backward: Callable[..., Any], node: FunctionNode, g: Any, cls: type | None) -> list[Any]:
     """Return the cotangent of each tensor of a recorded call, None where there is none.
 
     Parameters
@@ -254,14 +298,14 @@ def pull_cotangents(backward: Callable[..., Any], node: FunctionNode, g: Any, *,
     backward : the static method
     node : of the call
     g : cotangent of the output, a list of them for several outputs
-    live : whether cotangents are tensors in the graph, rather than raw arrays
+    cls : the class in which `backward` is given raw cotangents; None where they are tensors in the graph
 
     Raises
     ------
     AutogradError : if what `backward` returns does not fit the inputs
     """
-    ctx = node.context
-    cotangents = _cotangents(node, g, ctx, live)
+    ctx, live = node.context, cls is None
+    cotangents = _cotangents(node, g, ctx, cls)
     if live and ctx._intermediates and is_grad_enabled():
         with refused(ctx, lambda tensor: _refusal_at(node, g, tensor.array, ON_THE_WAY)):
             returned = backward(ctx, *cotangents)
@@ -273,45 +317,54 @@ def pull_cotangents(backward: Callable[..., Any], node: FunctionNode, g: Any, *,
     else:
         grads = (returned,)
     count = len(node.inputs)
-    if len(grads) < count or any(grad is not None for grad in grads[count:]):
+    if len(grads) != count and (len(grads) < count or any(grad is not None for grad in grads[count:])):
         raise AutogradError(
             f"function {node.name} returned an incorrect number of gradients (expected {count}, got {len(grads)})"
         )
     result: list[Any] = []
-    for index, ((cls, paths), grad) in enumerate(zip(node.inputs, grads, strict=False)):
-        if cls is None:
+    edges = node.edges
+    for index, ((kind, paths), grad) in enumerate(zip(node.inputs, grads, strict=False)):
+        if kind is None:
             if grad is not None:
                 raise AutogradError(
                     f"function {node.name} returned a gradient different than None at position {index + 1}, but the "
                     f"corresponding forward input was no tensor"
                 )
             continue
-        for part in (grad,) if cls is Storage else _parts_of_gradient(node, index, cls, paths, grad):
-            edge = node.edges[len(result)]
-            result.append(None if part is None or edge is None else _check_gradient(node, index, part, edge, live))
-    if not is_grad_enabled():
-        return result
-    if live and getattr(backward, "once_differentiable", False):
-        return [None if grad is None else _refusing(grad, node, g, TWICE) for grad in result]
-    if live:
-        return [_refusing(grad, node, g, OUTSIDE) if isinstance(grad, np.ndarray) else grad for grad in result]
+        for part in (grad,) if kind is Storage else _parts_of_gradient(node, index, kind, paths, grad):
+            edge = edges[len(result)]
+            if part is None or edge is None:
+                result.append(None)
+            elif not live and isinstance(part, Storage) and part.array.shape == edge.shape:
+                result.append(part.array)
+            else:
+                result.append(_check_gradient(node, index, part, edge, live))
+    if live and is_grad_enabled():
+        return _differentiable(backward, node, g, result)
     return result
 
 
-def _cotangents(node: FunctionNode, g: Any, ctx: FunctionCtx, live: bool) -> list[Any]:
+def _differentiable(backward: Callable[..., Any], node: FunctionNode, g: Any, grads: list[Any]) -> list[Any]:
+    """Return gradients that raise when they are differentiated where that would be wrong."""
+    if getattr(backward, "once_differentiable", False):
+        return [None if grad is None else _refusing(grad, node, g, TWICE) for grad in grads]
+    return [_refusing(grad, node, g, OUTSIDE) if isinstance(grad, np.ndarray) else grad for grad in grads]
+
+
+def _cotangents(node: FunctionNode, g: Any, ctx: FunctionCtx, cls: type | None) -> list[Any]:
     """Return the argument of `backward` for each output."""
     if node.results is None:
-        return [g if live else wrap_array(Tensor, g)]
+        return [g if cls is None else wrap_array(cls, g)]
     assert node.outputs is not None
     arrived = next(part for part in g if part is not None)
     xp = tensor_namespace
-    if not live:
+    if cls is not None:
         xp = namespace_of(arrived)
     flat: list[Any] = []
     for place, (part, (shape, dtype)) in enumerate(zip(g, node.outputs, strict=True)):
         if part is None and ctx.materialize_grads and place not in ctx._without_zeros:
             part = xp.zeros(shape, dtype=dtype, device=getattr(arrived, "device", None))
-        flat.append(part if part is None or live else wrap_array(Tensor, part))
+        flat.append(part if part is None or cls is None else wrap_array(cls, part))
     rest = iter(flat)
     cotangents: list[Any] = []
     for emptied in node.results:

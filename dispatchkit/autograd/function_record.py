@@ -13,6 +13,7 @@ from typing import Any
 from dispatchkit.autograd.function_context import (
     ASKED,
     FunctionCtx,
+    inputs_of,
     map_tensors,
     members_of,
     tensors_in,
@@ -25,7 +26,7 @@ from dispatchkit.autograd.function_tangents import COMBINED, push_tangents
 from dispatchkit.backends.arrays import foreign, in_own_graph, project
 from dispatchkit.declare.namespace import tensor_namespace
 from dispatchkit.errors import AutogradError
-from dispatchkit.graph.recording import is_grad_enabled, no_grad
+from dispatchkit.graph.recording import is_grad_enabled, no_grad, unrecorded
 from dispatchkit.graph.storage import Storage
 from dispatchkit.marks import override
 from dispatchkit.protocol.callers import continue_chain, decide
@@ -265,6 +266,7 @@ class FunctionRecord(Overridable):
     ----------
     node_name : as printed in ``grad_fn``
     refuses : whether what PyTorch refuses is refused, where it would be right here
+    cotangents_in : the class of the tensors that `backward` is given
     separate : whether `setup_context` fills the context, and `forward` takes none
     is_observed : whether the next call looks which tensors `forward` computes on the way and keeps
     kept : by place among what is saved, or by attribute, whether `forward` computes from its inputs what it keeps there
@@ -281,6 +283,7 @@ class FunctionRecord(Overridable):
         self.base: Any = base
         self.node_name = f"{cls.__name__}Backward"
         self.refuses: bool = getattr(cls, "_refuses_as_pytorch", False)
+        self.cotangents_in: type = getattr(cls, "_cotangents_in", Tensor)
         self.separate = self.defines("setup_context")
         signature = self._signature()
         parameters = Parameters(signature, whole=tensor_protocol.types.participates)
@@ -366,16 +369,18 @@ class FunctionRecord(Overridable):
 
     def _apply(self, *args: Any, **kwargs: Any) -> Any:
         """Run and record a call."""
-        args = self._inputs(args, kwargs)
-        parts = list(map(tensors_in, args))
-        top = top_level([tensor for tensors in parts for tensor in tensors])
-        if top is not None:
-            return self.call_transformed(top, args, {})
-        ctx, result = self._run(args, parts)
-        return record_call(self, ctx, args, parts, result)
+        if kwargs or len(args) < self._full:
+            args = self._inputs(args, kwargs)
+        tensors, needs = inputs_of(args)
+        for tensor in tensors:
+            if tensor.is_tracer:
+                return self.call_transformed(top_level(tensors), args, {})
+        ctx, result = self._run(args, tensors, needs)
+        return record_call(self, ctx, args, tensors, result)
 
-    def _run(self, args: tuple[Any, ...], parts: list[list[Any]]) -> tuple[FunctionCtx, Any]:
-        cls, needs = self.cls, _needs(parts)
+    def _run(self, args: tuple[Any, ...], tensors: list[Any], needs: tuple[bool, ...]) -> tuple[FunctionCtx, Any]:
+        """Return the context and what `forward` gives, from the tensors in the arguments and what needs a gradient."""
+        cls = self.cls
         if foreign and any(isinstance(arg, Storage) and in_own_graph(arg._innermost().array) for arg in args):
             raise AutogradError(
                 f"{cls.__name__}.apply: an array is part of PyTorch's graph, which would record what forward does and "
@@ -383,31 +388,34 @@ class FunctionRecord(Overridable):
                 f"dispatchkit.interop.torch.as_torch_function"
             )
         ctx = FunctionCtx(cls.__name__, needs, True in needs and is_grad_enabled())
-        if not ctx._is_recorded:
-            return ctx, self._forward(ctx, args)
-        inputs = [tensor for tensors in parts for tensor in tensors]
-        if not self.is_observed:
+        if not ctx._is_recorded or not self.is_observed:
             result = self._forward(ctx, args)
-            besides = kept_besides(ctx, inputs, result)
-        else:
-            with observing(dependents := Dependents(inputs)):
-                result = self._forward(ctx, args)
-            besides = kept_besides(ctx, inputs, result)
-            for place, tensor in besides:
-                self.kept[place] = tensor in dependents or self.kept.get(place, False)
+            if ctx._is_recorded and (besides := kept_besides(ctx, tensors, result)):
+                self._note_besides(ctx, besides)
+            return ctx, result
+        with observing(dependents := Dependents(tensors)):
+            result = self._forward(ctx, args)
+        besides = kept_besides(ctx, tensors, result)
+        for place, tensor in besides:
+            self.kept[place] = tensor in dependents or self.kept.get(place, False)
+        self._note_besides(ctx, besides)
+        return ctx, result
+
+    def _note_besides(self, ctx: FunctionCtx, besides: Sequence[tuple[int | str, Any]]) -> None:
+        """Note what a context keeps besides inputs and outputs: the next call looks at what is not known yet."""
         self.is_observed = any(place not in self.kept for place, _ in besides)
         ctx._intermediates = [place for place, _ in besides if self.kept.get(place, False)]
-        return ctx, result
 
     def _forward(self, ctx: FunctionCtx, args: tuple[Any, ...]) -> Any:
         """Return what `forward` gives, and fill the context."""
         cls = self.cls
-        with no_grad():
+        with unrecorded():
             if not self.separate:
                 return cls.forward(ctx, *args)
             result = cls.forward(*args)
             cls.setup_context(ctx, args, result)
-            self._check_saved(ctx, args, result)
+            if ctx.to_save or ctx.saved_for_forward:
+                self._check_saved(ctx, args, result)
         return result
 
     def _check_saved(self, ctx: FunctionCtx, args: tuple[Any, ...], result: Any) -> None:
@@ -445,13 +453,13 @@ class FunctionRecord(Overridable):
         args : of `apply`
         """
         args = self._inputs(args, {})
-        parts = list(map(tensors_in, args))
+        tensors, needs = inputs_of(args)
         if not self.separate:
-            ctx, result = self._run(args, parts)
+            ctx, result = self._run(args, tensors, needs)
             seen = copy.copy(ctx)
-            return record_call(self, ctx, args, parts, result), seen
+            return record_call(self, ctx, args, tensors, result), seen
         output = self.function(*args)
-        ctx = FunctionCtx(self.cls.__name__, _needs(parts), False)
+        ctx = FunctionCtx(self.cls.__name__, needs, False)
         with no_grad():
             self.cls.setup_context(ctx, args, output)
         return output, ctx
@@ -498,8 +506,11 @@ class FunctionRecord(Overridable):
         NotImplementedError : if there is none
         AutogradError : if there are two
         """
-        if not self.defines("vjp"):
-            return self.method("backward")
+        backward: Callable[..., Any] = self.cls.backward
+        if self.cls.vjp is self.base.vjp:
+            if backward is self.base.backward:
+                self.method("backward")  # raises
+            return backward
         if self.defines("backward"):
             raise AutogradError(
                 f"{self.cls.__name__}: Implementing both 'backward' and 'vjp' for a custom Function is not allowed. "
@@ -510,23 +521,14 @@ class FunctionRecord(Overridable):
     def pull_raw(self, node: FunctionNode, g: Any) -> list[Any]:
         """Return the raw cotangent of each tensor of a recorded call."""
         backward = self.backward()
-        with no_grad():
-            return pull_cotangents(backward, node, g, live=False)
+        with unrecorded():
+            return pull_cotangents(backward, node, g, self.cotangents_in)
 
     def pull_live(self, node: FunctionNode, g: Any) -> list[Any]:
         """Return the cotangents as tensors of the graph."""
-        return pull_cotangents(self.backward(), node, g, live=True)
+        return pull_cotangents(self.backward(), node, g, None)
 
 
 def _shapes_in(value: Any) -> list[tuple[int, ...]]:
     """Return the shapes of the tensors in an argument."""
     return [tuple(x.shape) for x in tensors_in(value)]
-
-
-def _needs(parts: list[list[Any]]) -> tuple[bool, ...]:
-    """Return for the tensors of each argument whether one of them requires a gradient."""
-    return tuple([_any_requires_grad(tensors) for tensors in parts])
-
-
-def _any_requires_grad(tensors: list[Any]) -> bool:
-    return any(tensor._node is not None for tensor in tensors)

@@ -43,6 +43,13 @@ PLAIN: frozenset[type] = frozenset({int, float, complex, bool, str, type(None), 
 UNTRACKED: set[type] = {*PLAIN, tuple, list}
 
 
+def is_plain(value: Any) -> bool:
+    """Return whether a value holds no array, as its type says: one of those, or a tuple of such values."""
+    if type(value) is tuple:
+        return PLAIN.issuperset(map(type, value)) or all(map(is_plain, value))
+    return type(value) in PLAIN
+
+
 class Spec:
     """Shape and dtype of an array whose values are not kept.
 
@@ -412,7 +419,7 @@ def in_own_graph(array: Any) -> bool:
 
 def without_graph(array: Any) -> Any:
     """Return a raw array outside the graph that its own library records."""
-    if in_own_graph(array):
+    if type(array) is not np.ndarray and in_own_graph(array):
         return array.detach()
     return array
 
@@ -456,12 +463,13 @@ def project(xp: Any, g: Any, shape: tuple[int, ...], dtype: Any) -> Any:
     """
     if g.shape != shape:
         extra = g.ndim - len(shape)
-        axes = tuple(range(extra)) + tuple(i + extra for i, n in enumerate(shape) if n == 1 and g.shape[i + extra] != 1)
+        stretched = [i + extra for i, n in enumerate(shape) if n == 1 and g.shape[i + extra] != 1]
+        axes = (*range(extra), *stretched)
         if axes:
             g = xp.sum(g, axis=axes)
         if g.shape != shape:
             g = xp.reshape(g, shape)
-    if not same_dtype(g.dtype, dtype):
+    if g.dtype is not dtype and not same_dtype(g.dtype, dtype):
         if xp.isdtype(g.dtype, "complex floating") and not xp.isdtype(dtype, "complex floating"):
             g = xp.real(g)
         if not same_dtype(g.dtype, dtype):

@@ -11,6 +11,7 @@ from typing import Any, Literal
 import numpy as np
 from numpy.lib.array_utils import normalize_axis_index
 
+from dispatchkit.accelerator import reduction_of
 from dispatchkit.backends.numpy_choices import logaddexp, where
 from dispatchkit.backends.numpy_sums import DOUBLE, HALF, SINGLE, sum_of_array, total
 from dispatchkit.backends.numpy_sums import MANY as MANY_SUMMED
@@ -79,10 +80,9 @@ ARRAY = {np.ndarray}
 # Elements from which on short rows are looked at otherwise, and how short they are.
 MANY, SHORT = 1 << 12, (8, 1 << 10)
 WHOLE, REVERSED = slice(None), slice(None, None, -1)
-# The reductions of the universal functions, whose stubs do not know their positional form.
-_prod: Callable[..., Any] = np.multiply.reduce
-_max: Callable[..., Any] = np.maximum.reduce
-_min: Callable[..., Any] = np.minimum.reduce
+_prod: Callable[..., Any] = reduction_of(np.multiply)
+_max: Callable[..., Any] = reduction_of(np.maximum)
+_min: Callable[..., Any] = reduction_of(np.minimum)
 
 
 def over_all(reduce: Callable[..., Any], otherwise: Callable[..., Any] | None = None) -> Callable[[Any], Any]:
@@ -243,7 +243,8 @@ class NumpyNamespace:
             squares = d.real**2 + d.imag**2
         else:
             squares = np.multiply(d, d, out=d)
-        y = total(squares, axis=axis, keepdims=keepdims) / max(count - correction, 0)
+        y = total(squares, axis=axis, keepdims=keepdims)
+        y = np.divide(y, y.dtype.type(max(count - correction, 0)))
         if x.dtype is HALF:
             return y.astype(HALF)
         return y
@@ -379,7 +380,9 @@ class NumpyNamespace:
         if extra < 0 or (lengths and (min(shape) < 1 or not x.flags.c_contiguous)):
             return writable_view(np.broadcast_to(x, shape), x)
         strides = [0] * extra
-        if lengths:
+        if lengths == shape[extra:]:
+            strides += x.strides
+        else:
             for n, wanted, stride in zip(lengths, shape[extra:], x.strides, strict=True):
                 if n not in (wanted, 1):
                     return np.broadcast_to(x, shape)  # which raises
@@ -404,6 +407,8 @@ class NumpyNamespace:
     @staticmethod
     def roll(x: Any, shift: Any, /, *, axis: Any = None) -> Any:
         """Shift elements; NumPy rounds numbers."""
+        if type(shift) is int and type(axis) is int and type(x) is np.ndarray and -x.ndim <= axis < x.ndim:
+            return _rolled(x, shift, axis % x.ndim)
         shifts = integers_of("shift", shift)
         if len(shifts) == 1:
             return np.roll(x, shifts[0], axis)
@@ -422,6 +427,8 @@ class NumpyNamespace:
     @staticmethod
     def flip(x: Any, /, *, axis: Any = None) -> Any:
         """Reverse the order; along a single axis by the index of it."""
+        if type(axis) is tuple and len(axis) == 1:
+            axis = axis[0]
         if type(axis) is int and -x.ndim <= axis < x.ndim:
             return x[(*(WHOLE,) * (axis % x.ndim), REVERSED)]
         return np.flip(x, axis)
@@ -481,17 +488,17 @@ class NumpyNamespace:
     @staticmethod
     def tril(x: Any, /, *, k: int = 0) -> Any:
         """Take lower triangles of matrices; NumPy makes a matrix of a vector first."""
-        check_integers("k", k, booleans=True)
         if type(k) is int and type(x) is np.ndarray and x.ndim > 1 and x.shape[-2] * x.shape[-1] <= TRIANGLE:
-            return np.where(_triangle(*x.shape[-2:], k), x, x.dtype.type(0))
+            return np.where(_triangle(*x.shape[-2:], k), x, _zero_of(x.dtype))
+        check_integers("k", k, booleans=True)
         return np.tril(_matrices(x), k)
 
     @staticmethod
     def triu(x: Any, /, *, k: int = 0) -> Any:
         """Take upper triangles of matrices; NumPy makes a matrix of a vector first."""
-        check_integers("k", k, booleans=True)
         if type(k) is int and type(x) is np.ndarray and x.ndim > 1 and x.shape[-2] * x.shape[-1] <= TRIANGLE:
-            return np.where(_triangle(*x.shape[-2:], k - 1), x.dtype.type(0), x)
+            return np.where(_triangle(*x.shape[-2:], k - 1), _zero_of(x.dtype), x)
+        check_integers("k", k, booleans=True)
         return np.triu(_matrices(x), k)
 
     @staticmethod
@@ -500,9 +507,13 @@ class NumpyNamespace:
         kind: Literal["stable"] | None = None
         if stable:
             kind = "stable"
-        y = np.sort(x, axis, kind)
+        if type(x) is np.ndarray and type(axis) is int:
+            y = x.copy("K")
+            y.sort(axis, kind)
+        else:
+            y = np.sort(x, axis, kind)
         if descending:
-            return np.flip(y, axis)
+            return NumpyNamespace.flip(y, axis=axis)
         return y
 
     @staticmethod
@@ -514,8 +525,8 @@ class NumpyNamespace:
             if stable:
                 return x.argsort(axis, "stable")
             return x.argsort(axis)
-        flipped = np.argsort(np.flip(x, axis=axis), axis=axis, kind="stable")
-        return x.shape[axis] - 1 - np.flip(flipped, axis=axis)
+        flipped = NumpyNamespace.flip(x, axis=axis).argsort(axis, "stable")
+        return (x.shape[axis] - 1) - NumpyNamespace.flip(flipped, axis=axis)
 
     getitem = staticmethod(operator.getitem)
     setitem = staticmethod(operator.setitem)
@@ -540,6 +551,22 @@ TRIANGLE = 1 << 12  # elements of the matrices whose triangles are kept
 def _triangle(rows: int, columns: int, k: int) -> Any:
     """Return whether elements are in the lower triangle up to a diagonal; the array is not to be changed."""
     return np.tri(rows, columns, k, dtype=bool)
+
+
+@cache
+def _zero_of(dtype: Any) -> Any:
+    """Return the number 0 of a dtype, which NumPy need not convert."""
+    return np.zeros((), dtype)
+
+
+def _rolled(x: Any, shift: int, axis: int) -> Any:
+    """Return an array whose elements are shifted along an axis: its last part before its first one."""
+    n = x.shape[axis]
+    start = -shift % n if n else 0
+    if not start:
+        return x.copy()
+    before = (WHOLE,) * axis
+    return np.concatenate((x[(*before, slice(start, None))], x[(*before, slice(start))]), axis)
 
 
 def _matrices(x: Any) -> Any:

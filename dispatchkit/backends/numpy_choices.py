@@ -14,7 +14,7 @@ import numpy as np
 
 from dispatchkit.backends.numpy_sums import DOUBLE, SINGLE
 
-__all__ = ["larger_of_zero", "logaddexp", "slices", "where"]
+__all__ = ["BLOCK", "MANY_LOGARITHMS", "larger_of_zero", "logaddexp", "slices", "where"]
 
 # Elements from which on NumPy's loop takes longer: of choices, of logarithms, and of comparisons with a number.
 MANY, MANY_LOGARITHMS, MANY_COMPARED = 1 << 13, 1 << 7, 1 << 10

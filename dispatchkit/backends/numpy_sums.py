@@ -9,11 +9,12 @@ from typing import Any
 import numpy as np
 from numpy.lib.array_utils import normalize_axis_tuple
 
+from dispatchkit.accelerator import reduction_of
+
 __all__ = ["DOUBLE", "HALF", "SINGLE", "sum_of_array", "sum_of_squares", "total"]
 
 HALF, SINGLE, DOUBLE = np.dtype("float16"), np.dtype("float32"), np.dtype("float64")
-# The stub of the reduction does not know its positional form.
-sum_of_array: Callable[..., Any] = np.add.reduce
+sum_of_array: Callable[..., Any] = reduction_of(np.add)
 SMALL = 4096  # elements that NumPy adds in the time that a second look takes
 ROWS = 64  # added one after another to a partial sum
 WIDTH = 2048  # elements of a row in which the cost of the loop over rows is lost

@@ -390,7 +390,7 @@ class Derivative:
 
     def forget_plan(self) -> None:
         """Read the rules anew for the calls to come."""
-        forget(self, "kernel_plans", "plan", "pull_raw", "repeats", "slopes")
+        forget(self, "keeps_output", "kernel_plans", "plan", "pull_raw", "repeats", "slopes")
 
     @following
     def pull_raw(self) -> PullNode:
@@ -458,7 +458,7 @@ class Derivative:
         every = [self.rules, *self.kernels.values()]
         return VjpPlan(self.qualified_name, self.parameters, rules, self.parameters.several, every)
 
-    @property
+    @following
     def keeps_output(self) -> bool:
         """Whether a rule reads the output."""
         return self.plan.keeps_output

@@ -32,6 +32,7 @@ class Kernel(NamedTuple):
     flow : takes what `forward` takes; gives its result, and what takes the cotangents of results and, for each array
         parameter, whether its cotangent is wanted, to the cotangents of these. None where a kernel has no such function
     reads : the array parameters that cotangents taken so depend on, and ``"y"`` if they depend on the result
+    fewest : elements of the only array parameter from which on `flow` is called
     """
 
     forward: Function
@@ -40,6 +41,7 @@ class Kernel(NamedTuple):
     shapes: tuple[str, ...] = ()
     flow: Function | None = None
     reads: tuple[str, ...] = ()
+    fewest: int = 0
 
 
 class Implementation:

@@ -11,7 +11,17 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
-from dispatchkit.backends.arrays import PLAIN, arrivals, engines, is_inexact, kernels_of, namespace_of, raw_array
+from dispatchkit.backends.arrays import (
+    PLAIN,
+    arrivals,
+    computes_alone,
+    engines,
+    is_inexact,
+    is_plain,
+    kernels_of,
+    namespace_of,
+    raw_array,
+)
 from dispatchkit.backends.numpy import numpy_namespace
 from dispatchkit.backends.tracing import is_traced
 from dispatchkit.declare.call_errors import BACKEND_ERRORS, raise_with_context
@@ -30,7 +40,7 @@ from dispatchkit.graph.storage import Storage, vertex_of
 from dispatchkit.graph.sweep import sweep
 from dispatchkit.protocol.fallbacks.base import map_members
 from dispatchkit.protocol.instance import tensor_protocol
-from dispatchkit.protocol.parameters import Form, signature_of
+from dispatchkit.protocol.parameters import MISSING, Form, signature_of
 from dispatchkit.signatures import module_of
 
 Function: TypeAlias = Callable[..., Any]
@@ -54,15 +64,18 @@ def define_kernel(
     shapes: Sequence[str] = (),
     flow: Function | None = None,
     reads: Sequence[str] = (),
+    fewest: int = 0,
 ) -> Any:
     """Compute the arrays of a library by a function that takes what the body takes, without the namespace."""
     if forward is None:
-        return lambda function: define_kernel(entry, library, function, gradients, shapes, flow, reads)
+        return lambda function: define_kernel(entry, library, function, gradients, shapes, flow, reads, fewest)
     for function in (forward, flow):
         if function is not None and module_of(function).partition(".")[0] != "dispatchkit":  # those are read by a test
             check_kernel(entry, library, function)
     rules = _rules(entry, gradients, shapes)
-    entry.implementation.add_kernel(library, Kernel(forward, rules, gradients, tuple(shapes), flow, tuple(reads)))
+    entry.implementation.add_kernel(
+        library, Kernel(forward, rules, gradients, tuple(shapes), flow, tuple(reads), fewest)
+    )
     with_rules = {other: kept for other, kept in entry.derivative.kernels.items() if other != library}
     if rules is not None:
         with_rules[library] = rules
@@ -230,8 +243,17 @@ def through_kernels(operation: DeclaredOperation, cls: type, otherwise: Function
     otherwise : computes all other calls
     """
     by_kernel = ByKernel(operation.derivative, operation)
+    alone = [p.form for p in operation.parameters.arrays] == [Form.ONE]
+    kernel = operation.implementation.kernels.get("numpy")
+    fewest = kernel.fewest if kernel is not None else 0
 
     def call(*args: Any, **kwargs: Any) -> Any:
+        if alone and args:
+            x = args[0]
+            if getattr(x, "_node", MISSING) is None:  # nothing flows, nor is there more to look at
+                return otherwise(*args, **kwargs)
+            if fewest and _is_few(x, fewest):
+                return otherwise(*args, **kwargs)
         if is_grad_enabled():
             y = by_kernel.record(cls, _leaves(operation, args, kwargs), args, kwargs)
             if y is not NotImplemented:
@@ -239,6 +261,13 @@ def through_kernels(operation: DeclaredOperation, cls: type, otherwise: Function
         return otherwise(*args, **kwargs)
 
     return call
+
+
+def _is_few(x: Any, fewest: int) -> bool:
+    """Return whether a tensor has fewer elements in NumPy's memory, which no other engine computes."""
+    if not isinstance(x, Storage) or x.is_tracer or type(x.array) is not np.ndarray:
+        return False
+    return x.array.size < fewest and computes_alone("numpy")
 
 
 def has_own_flow(operation: DeclaredOperation) -> bool:
@@ -267,8 +296,7 @@ def _raw_call(args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[list[Any],
     for place, x in enumerate(args):
         if isinstance(x, Storage):
             raw[place] = x.array
-        # Nor are numbers in a tuple, such as a shape, looked at one by one.
-        elif type(x) not in PLAIN and not (type(x) is tuple and PLAIN.issuperset(map(type, x))):
+        elif type(x) not in PLAIN and not is_plain(x):
             raw[place] = raw_values(x)
     if kwargs:
         kwargs = {name: x if type(x) in PLAIN else raw_values(x) for name, x in kwargs.items()}

@@ -48,11 +48,13 @@ def note_view(y: Storage, x: Storage, views: bool = False) -> bool:
             apart = type(base) is type(a) is ndarray and a.base is None is base.base
             if apart or not may_share_memory(r, a):
                 return False
-    memory = x._memory
-    if memory is not None and x._node is None is y._node and len(memory.views) < memory.full:
+    memory, node = x._memory, y._node
+    if memory is not None and (x._node is None or node is not None) and len(memory.views) < memory.full:
         # As `share_memory` does, in less time.
         y._memory = memory
         memory.views.append(ref(y))
+        if node is not None:
+            node.track_memory(memory)
     else:
         share_memory(y, x)
     return True
@@ -70,10 +72,13 @@ def several_results(
     """Wrap each of several outputs; they share one node where gradients flow to an argument."""
     raw = [r if type(r) is ndarray else raw_array(r) for r in result]
     n = None
-    if flows and operation.differentiable and is_grad_enabled() and any(is_inexact(r.dtype) for r in raw):
-        n = call_node(operation, args, kwargs)
-        if operation.derivative.keeps_output:
-            n.output = tuple(raw)
+    if flows and operation.differentiable and is_grad_enabled():
+        for r in raw:
+            if is_inexact(r.dtype):
+                n = call_node(operation, args, kwargs)
+                if operation.derivative.keeps_output:
+                    n.output = tuple(raw)
+                break
     return wrap_several(operation, cls, type(result), raw, tensors, n)
 
 
@@ -104,18 +109,17 @@ def wrap_several(
             views = views or not apart or is_held(r, [x.array for x in tensors if isinstance(x, Storage)])
         y = new(cls)
         y.array = r
-        y._memory = None
-        if node is None or not is_inexact(r.dtype):
-            y._node = None
-        else:
+        y._node = y._memory = None
+        if node is not None and is_inexact(r.dtype):
             y._node = Output(node, index, r.shape, r.dtype)
         ys.append(y)
     if node is not None:
         node.shape, node.dtype = (), None
         node.outputs = [(r.shape, r.dtype) for r in raw]
     if views:
+        shown = operation.gives_views
         for y in ys:
-            note_sharing(y, tensors, operation.gives_views)
+            note_sharing(y, tensors, shown)
     finalize_all(operation, cls, ys, tensors)
     if hasattr(form, "_fields"):
         return tuple.__new__(form, ys)

@@ -96,6 +96,7 @@ class Operation(Protocol[P, R_co]):
         shapes: Sequence[str] = (),
         flow: Callable[..., Any] | None = None,
         reads: Sequence[str] = (),
+        fewest: int = 0,
     ) -> Callable[..., Any]:
         """Declare what computes the arrays of one library in place of the body.
 
@@ -116,6 +117,8 @@ class Operation(Protocol[P, R_co]):
             otherwise None does. So what the forward pass computed need not be computed again
         reads : names of array parameters that what `pull` returns depends on, ``"y"`` for the result: they must not be
             changed in place before
+        fewest : elements of NumPy's array from which on `flow` is called, where the operation takes one array: of fewer
+            the rules may take less time
         """
 
 

@@ -163,6 +163,7 @@ class Operation(Function, Protocol[P, R_co]):
         shapes: Sequence[str] = ...,
         flow: Callable[..., Any] | None = ...,
         reads: Sequence[str] = ...,
+        fewest: int = ...,
     ) -> Rule: ...
     @overload
     def def_kernel(
@@ -174,6 +175,7 @@ class Operation(Function, Protocol[P, R_co]):
         shapes: Sequence[str] = ...,
         flow: Callable[..., Any] | None = ...,
         reads: Sequence[str] = ...,
+        fewest: int = ...,
     ) -> Callable[[Rule], Rule]: ...
 
 # Functions that make tensors take `requires_grad` and `like`, too.

@@ -47,7 +47,9 @@ def spec_of(value: Any) -> Any:
     if isinstance(value, Storage):
         array = value.array
         if type(array) is np.ndarray:
-            return Spec(array.shape, array.dtype, array.strides)
+            spec = new(Spec)  # whose constructor would take longer than the rest
+            spec.shape, spec.dtype, spec.strides, spec.device = array.shape, array.dtype, array.strides, None
+            return spec
         return Spec(tuple(array.shape), array.dtype, device=getattr(array, "device", None))
     if isinstance(value, (list, tuple)):
         return [spec_of(member) for member in value]

@@ -6,11 +6,12 @@ import traceback
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import nullcontext
 from contextvars import ContextVar
+from functools import partial
 from operator import attrgetter
 from types import CodeType, MappingProxyType
 from typing import Any, ClassVar, NamedTuple, Protocol, TypeVar
 
-from dispatchkit.backends.arrays import PLAIN, is_inexact, namespace_of, project
+from dispatchkit.backends.arrays import PLAIN, is_inexact, is_plain, namespace_of, project
 from dispatchkit.errors import AnomalyError, AutogradError, InplaceError
 from dispatchkit.graph.recording import no_grad
 from dispatchkit.graph.storage import Memory, Storage, Vertex, VertexExtras, VertexName, extras_of
@@ -287,7 +288,7 @@ def snapshot_versions(node: Node) -> None:
         if isinstance(value, Storage):
             if value._memory is not None:
                 extras_of(node).versions[id(value)] = value._memory.count
-        elif isinstance(value, (list, tuple)) and not PLAIN.issuperset(map(type, value)):
+        elif isinstance(value, (list, tuple)) and not is_plain(value):
             for tensor in saved_tensors(value):
                 if tensor._memory is not None:
                     extras_of(node).versions[id(tensor)] = tensor._memory.count
@@ -306,7 +307,7 @@ def saved_tensors(saved: Sequence[Any]) -> list[Storage]:
     for value in saved:
         if isinstance(value, Storage):
             tensors.append(value)
-        elif isinstance(value, (list, tuple)):
+        elif isinstance(value, (list, tuple)) and not is_plain(value):
             tensors += saved_tensors(value)
     return tensors
 
@@ -492,15 +493,19 @@ def _main(tensor: Storage) -> Any:
 
 def _tensors(records: Any, value: Any) -> Iterator[Storage]:
     """Yield the tensors of a result: its own, its members', and those in the fields of array types."""
-
-    def items(part: Any) -> Sequence[Item] | None:
-        if isinstance(part, Storage):
-            return None
-        return sequence_items(part) if isinstance(part, (list, tuple)) else records.items_of(part, strict=False)
-
-    for leaf in leaves(items, value):
+    for leaf in leaves(partial(_items, records), value):
         if isinstance(leaf, Storage) and not leaf.is_tracer:
             yield leaf
+
+
+def _items(records: Any, part: Any) -> Sequence[Item] | None:
+    """Return what a part of a result holds, None where it is looked at as it is."""
+    if isinstance(part, Storage):
+        return None
+    if isinstance(part, (list, tuple)):
+        return sequence_items(part)
+    items: Sequence[Item] | None = records.items_of(part, strict=False)
+    return items
 
 
 class Anomaly(Observer):

@@ -133,6 +133,32 @@ def enable_grad(func: Any = None) -> Any:
     return block(func)
 
 
+class unrecorded:  # noqa: N801  # used as `no_grad` is
+    """Records no graph inside a `with` block around one call: what `no_grad` does, in fewer steps."""
+
+    __slots__ = ("_before", "_inside")
+
+    def __enter__(self) -> None:
+        self._before = before = grad_mode.get()
+        if before is True:
+            self._inside: int = _no_graph
+        else:
+            self._inside = _grad_mode((*getattr(before, "entered", ()), (self, False)))
+        grad_mode.set(self._inside)
+
+    def __exit__(self, *exception: object) -> None:
+        if grad_mode.get() is self._inside:
+            grad_mode.set(self._before)
+        elif self._inside is _no_graph:  # a block was entered that is not left, or one was left from outside
+            grad_mode.leave(unrecorded)
+        else:
+            grad_mode.leave(self)
+
+
+# What is set where no other block is entered; the class stands for its instances.
+_no_graph = _grad_mode(((unrecorded, False),))
+
+
 def grad_block(records: bool) -> Block:
     """Return a block in which a graph is recorded, or is not.
 

@@ -367,7 +367,7 @@ def memory_of(tensor: Storage) -> Memory:
 def vertex_of(tensor: Storage) -> Vertex | None:
     """Return the present vertex of a tensor: a view whose memory was changed is taken from its base anew."""
     vertex = tensor._node
-    if vertex is None:
+    if vertex is None or not vertex.behind:
         return vertex
     return vertex.current(tensor)
 
@@ -413,6 +413,14 @@ def share_memory(view: Storage, base: Storage, *, family: bool = True) -> None:
         view._memory = Memory(view, memory.version, max(0, before + 1 - memory.version.changes))
     if view._node is not None and not view._node.is_leaf:
         view._node.track_memory(view._memory)
+
+
+def share_outside(view: Storage, base: Storage) -> None:
+    """Note that a new tensor outside the graph shares memory with another: `share_memory` that is no family."""
+    memory = base._memory
+    if memory is None:
+        memory = memory_of(base)
+    view._memory = Memory(view, memory._version or memory)
 
 
 Indices = np.ndarray[Any, np.dtype[np.int64]]

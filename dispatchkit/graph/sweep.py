@@ -21,6 +21,7 @@ from dispatchkit.errors import AutogradError
 from dispatchkit.graph.node import FREED, CallNode, Hooked, Output, answer_of_hook, is_wrapped_by
 from dispatchkit.graph.recording import is_grad_enabled, no_grad
 from dispatchkit.graph.storage import Storage, Vertex, VertexExtras, memory_of
+from dispatchkit.protocol.blocks import state_variable
 from dispatchkit.protocol.observers import live, notify_backward
 
 ndarray = np.ndarray
@@ -42,6 +43,8 @@ class PendingMemory:
 
     def uses(self, key: int) -> bool:
         """Return whether one of the gradients uses the memory that a key stands for."""
+        if not self.gradients:  # as after the last step of a pass
+            return False
         self._look()
         users = self.users.get(key, [])
         while users:
@@ -86,7 +89,9 @@ def own_memory(g: Any, pending: PendingMemory, outside: list[Any], known: set[in
     """
     let_go(outside, known)
     if type(g) is ndarray:
-        owner = _owner(g)
+        owner = g
+        if g.base is not None:
+            owner = _owner(g)
         key, whole = id(owner), owner is g or _is_whole(g, owner)
     elif is_fixed(g):
         return g
@@ -105,7 +110,9 @@ def let_go(outside: list[Any], known: set[int]) -> None:
     """Hold gradients no longer that somebody outside may hold, but the ids of those that own their memory."""
     while outside:
         gradient = outside.pop()
-        if type(gradient) is list:
+        if type(gradient) is ndarray and gradient.base is None:
+            known.add(id(gradient))  # as `_memory_key` says
+        elif type(gradient) is list:
             outside += gradient
         else:
             known.add(_memory_key(gradient))
@@ -124,6 +131,8 @@ def separate(found: dict[Vertex, Any], outside: Sequence[Any]) -> None:
 
 def copy_gradient(g: Any) -> Any:
     """Return a copy of a raw gradient."""
+    if type(g) is ndarray:
+        return g.copy("K")
     return namespace_of(g).asarray(g, copy=True)
 
 
@@ -144,7 +153,10 @@ def _is_whole(g: np.ndarray[Any, Any], owner: Any) -> bool:
 
 def _memory_key(array: Any) -> int:
     """Return what tells the memory of an array from that of others, while it lives."""
-    if hasattr(array, "untyped_storage"):
+    if type(array) is ndarray:
+        if array.base is None:
+            return id(array)
+    elif hasattr(array, "untyped_storage"):
         key: int = array.untyped_storage()._cdata
         return key
     return id(_owner(array))
@@ -161,19 +173,10 @@ def _keys(tensor: Storage) -> set[int]:
 accumulating = threading.RLock()
 
 
-class _Running(threading.local):
-    """The passes that run in a thread, the innermost last: for each the functions to call at its end."""
-
-    def __init__(self) -> None:
-        self.passes: list[list[Callable[[], object]]] = []
-
-
-_running = _Running()
-
-
-def running_passes() -> Sequence[object]:
-    """Return what stands for each of the passes that run in this thread, the innermost last."""
-    return _running.passes
+# The passes that run in this context, the innermost last: for each the functions to call at its end.
+_running: ContextVar[tuple[list[Callable[[], object]], ...]] = state_variable("backward passes", ())
+# Gives what stands for each of them.
+running_passes = _running.get
 
 
 def call_at_the_end(callback: Callable[[], object]) -> None:
@@ -183,9 +186,10 @@ def call_at_the_end(callback: Callable[[], object]) -> None:
     ------
     AutogradError : if no pass runs
     """
-    if not _running.passes:
+    passes = _running.get()
+    if not passes:
         raise AutogradError("Final callbacks can only be installed during backward pass.")
-    _running.passes[-1].append(callback)
+    passes[-1].append(callback)
 
 
 def sweep(
@@ -217,18 +221,19 @@ def sweep(
     AutogradError : if a part of the graph was freed before
     InplaceError : if a value that a rule reads was changed in place
     """
-    passes, callbacks = _running.passes, list[Callable[[], object]]()
-    passes.append(callbacks)
+    callbacks: list[Callable[[], object]] = []  # `list[...]()` would make a class each time
+    outer = _running.get()
     try:
+        _running.set((*outer, callbacks))
         gradients = _flow(roots, wrap, inputs, retain_graph, create_graph, accumulate)
         for callback in callbacks:  # which may add others
             callback()
     finally:
-        passes.pop()
+        _running.set(outer)
     return gradients
 
 
-def _flow(  # noqa: C901  # the loop is written out: each call in it would cost a tenth of a pass
+def _flow(  # noqa: C901, PLR0915  # the loop is written out: each call in it would cost a tenth of a pass
     roots: Sequence[tuple[Vertex, Any]],
     wrap: Any,
     inputs: Sequence[Vertex] | None,
@@ -238,11 +243,12 @@ def _flow(  # noqa: C901  # the loop is written out: each call in it would cost 
 ) -> dict[Vertex, Any]:
     """Let cotangents flow from the roots to the leaves, as `sweep` says."""
     wanted = None if inputs is None else set(inputs)
-    pending, needed, grads, kept = _start(roots, wanted, accumulate)
+    outside: list[Any] = []
+    ready: list[Vertex] = []
+    pending, needed, grads, kept = _start(roots, wanted, accumulate, outside, ready)
     gradients: dict[Vertex, Any] = {}
-    outside = [g for _, g in roots]
     ownership: Ownership = PendingMemory(grads), outside, set()
-    ready, sums = [vertex for vertex in grads if pending[vertex] == 0], set[Vertex]()
+    sums: set[Vertex] = set()
     advance = None if core is None or create_graph or wanted is not None else core.advance
     while ready and not (advance is not None and advance(ready, grads, pending, sums, retain_graph)):
         vertex = ready.pop()
@@ -297,18 +303,33 @@ def _ends_hooked(vertex: Vertex, kept: set[Vertex] | None) -> bool:
 
 
 def _start(
-    roots: Sequence[tuple[Vertex, Any]], wanted: set[Vertex] | None, accumulate: bool
+    roots: Sequence[tuple[Vertex, Any]],
+    wanted: set[Vertex] | None,
+    accumulate: bool,
+    outside: list[Any],
+    ready: list[Vertex],
 ) -> tuple[dict[Vertex, int], set[Vertex] | None, dict[Vertex, Any], set[Vertex] | None]:
     """Return the number of edges to each vertex, the vertices on a path to a wanted one, and the first cotangents.
 
     Last come the vertices at which gradients are kept, None for all leaves or where none is.
+
+    Parameters
+    ----------
+    roots, wanted, accumulate : of the pass
+    outside, ready : filled with the cotangents of the roots, and with those roots that nothing leads to
     """
-    pending = reachable([vertex for vertex, _ in roots])
+    pending = reachable(dict(roots))
     if live:
         notify_backward(pending)
     grads: dict[Vertex, Any] = {}
     for vertex, g in roots:
-        _deposit(grads, vertex, g, set())
+        outside.append(g)
+        if pending[vertex] == 0 and vertex not in grads:
+            ready.append(vertex)
+        if vertex in grads or g.shape != vertex.shape or g.dtype is not vertex.dtype:
+            _deposit(grads, vertex, g, set())
+        else:
+            grads[vertex] = g
     if wanted is None:
         return pending, None, grads, None
     return pending, _on_a_path(pending, wanted), grads, wanted if accumulate else None

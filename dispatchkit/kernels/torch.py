@@ -160,6 +160,8 @@ for _axes in (1, 2, 3):
 def attention_flow(query, key, value, /, attn_mask=None, dropout_p=0.0, is_causal=False, *, scale=None, generator=None):
     if dropout_p or attn_mask is not None or query.ndim != 4 or query.is_cuda or is_traced(query):
         return NotImplemented
+    if not query.dtype is key.dtype is value.dtype:
+        return NotImplemented
     if torch._fused_sdp_choice(query, key, value, None, 0.0, is_causal, scale=scale) != FLASH:
         return NotImplemented
     aten, arrays = torch.ops.aten, (query, key, value)
@@ -178,6 +180,8 @@ def scaled_dot_product_attention(
 ):
     # Where weights are replaced, the library's own generators draw.
     if dropout_p or (attn_mask is not None and (is_causal or attn_mask.ndim < 2)):
+        return NotImplemented
+    if not query.dtype is key.dtype is value.dtype:
         return NotImplemented
     return theirs.scaled_dot_product_attention(query, key, value, attn_mask, is_causal=is_causal, scale=scale)
 
@@ -291,13 +295,13 @@ def embedding(x, weight, /, *, padding_idx=None):
 
 
 def linear_gradient_x(g, weight):
-    if weight.ndim != 2 or weight.is_complex():
+    if weight.ndim != 2 or weight.is_complex() or g.dtype is not weight.dtype:
         return NotImplemented
     return g @ weight
 
 
 def linear_gradient_weight(g, x):
-    if g.ndim != x.ndim or x.is_complex():
+    if g.ndim != x.ndim or x.is_complex() or g.dtype is not x.dtype:
         return NotImplemented
     if g.ndim != 2:
         g, x = g.reshape(-1, g.shape[-1]), x.reshape(-1, x.shape[-1])

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import warnings
 from collections import OrderedDict
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from types import MappingProxyType
 from typing import Any, NamedTuple
 
 from dispatchkit.backends.arrays import namespace_of
@@ -16,6 +16,7 @@ from dispatchkit.graph.recording import is_grad_enabled
 from dispatchkit.graph.storage import RemovableHandle, Storage, vertex_of
 from dispatchkit.nn.parameter import M
 from dispatchkit.nn.state import StateMethods
+from dispatchkit.protocol.frames import caller_frame, warn_at
 from dispatchkit.protocol.instance import tensor_protocol
 from dispatchkit.tensor import Tensor
 from dispatchkit.tree import with_members
@@ -49,11 +50,11 @@ class Boundary:
     def leave(self, output: Any) -> Any:
         """Return the output behind the outer identity; only a tensor, and tensors in a tuple, have one."""
         if not isinstance(output, (Storage, tuple)):
-            warnings.warn(
+            text = (
                 f"{type(self.module).__name__}: for backward hooks to be called, the module's output should be a "
-                f"tensor or a tuple of tensors, but it is a {type(output).__name__}",
-                stacklevel=4,
+                f"tensor or a tuple of tensors, but it is a {type(output).__name__}"
             )
+            warn_at(caller_frame(), text, UserWarning)
         several = isinstance(output, tuple)
         values = output
         if not several:
@@ -406,7 +407,13 @@ def call_with_hooks(module: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) 
 
 def _hooks_around(module: Any, kind: str) -> list[Any]:
     """Return the hooks of a kind, those of all modules first."""
-    return [*(hook for other, hook in everywhere.values() if other == kind), *module._hooks_of(kind)]
+    own = module._hooks.get(kind, _NONE).values()
+    if not everywhere:
+        return list(own)
+    return [*[hook for other, hook in everywhere.values() if other == kind], *own]
+
+
+_NONE: Mapping[int, Any] = MappingProxyType({})
 
 
 def _before(module: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[tuple[Any, ...], dict[str, Any]]:
@@ -447,9 +454,9 @@ def _after_error(hook: ForwardHook, module: Any, args: tuple[Any, ...], kwargs: 
     try:
         return _after(hook, module, args, kwargs, output)
     except Exception as error:  # noqa: BLE001  # the error of the call is the one to be seen
-        warnings.warn(
+        text = (
             f"{type(module).__name__}: a forward hook with always_call=True raised an exception that was silenced, as "
-            f"another error was raised before: {error!r}",
-            stacklevel=4,
+            f"another error was raised before: {error!r}"
         )
+        warn_at(caller_frame(), text, UserWarning)
         return output

@@ -71,6 +71,20 @@ def interpolate(
 
 def lengths_and_steps(before: tuple[int, ...], size: Any, factor: Any, recompute: Any) -> tuple[list[int], list[float]]:
     """Return the new lengths of axes, and how far apart their elements are, where those before are 1 apart."""
+    if size is None and type(factor) in (int, float):
+        return _lengths_times(before, factor, bool(recompute))
+    return _lengths_and_steps(before, size, factor, recompute)
+
+
+@lru_cache(maxsize=256)
+def _lengths_times(before: tuple[int, ...], factor: float, recompute: bool) -> tuple[list[int], list[float]]:
+    """Return the same for lengths times a number; the lists are not to be changed."""
+    return _lengths_and_steps(before, None, factor, recompute)
+
+
+def _lengths_and_steps(
+    before: tuple[int, ...], size: Any, factor: Any, recompute: Any
+) -> tuple[list[int], list[float]]:
     lengths = new_lengths(before, size, factor, least=1)
     if factor is None or recompute:
         return lengths, [n / m for n, m in zip(before, lengths, strict=True)]

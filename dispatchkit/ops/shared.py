@@ -289,6 +289,8 @@ def root(xp: Namespace, x: Any, order: float = 2) -> Any:
 
 def conjugate(xp: Namespace, x: Any) -> Any:
     """Return the complex conjugate, of a real array the array itself."""
+    if type(x) is np.ndarray and x.dtype.kind != "c":  # as most are
+        return x
     if holds_complex(x):
         return xp.conj(x)
     return x

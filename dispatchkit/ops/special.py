@@ -10,7 +10,8 @@ import numpy as np
 
 from dispatchkit.backends.arrays import holds_complex, is_inexact, is_lazy
 from dispatchkit.backends.numpy import numpy_namespace
-from dispatchkit.backends.numpy_sums import HALF
+from dispatchkit.backends.numpy_special import erf as erf_of_singles
+from dispatchkit.backends.numpy_sums import HALF, SINGLE
 from dispatchkit.declare.decorators import special
 from dispatchkit.declare.namespace import enter
 from dispatchkit.declare.samples import draw, sample
@@ -41,13 +42,13 @@ def compute(xp: Namespace, op: Named, *args: Any) -> Any:
         if holds_complex(arg):
             raise TypeError(f"{op.__name__}: takes real numbers, found complex ones: {getattr(arg, 'dtype', arg)}")
     if xp is numpy_namespace:
-        return _in_half_precision(args, _scipy_function(op.__name__)(*args))
+        return _in_half_precision(args, scipy_function(op.__name__)(*args))
     if hasattr(xp, "special"):
         return getattr(xp.special, op.__name__)(*args)
     if xp.__name__ == "jax.numpy" and (function := _jax_function(op.__name__)) is not None:
         return function(*args)
     numbers = [arg if isinstance(arg, (int, float)) or is_lazy(arg) else np.asarray(arg) for arg in args]
-    return xp.asarray(_scipy_function(op.__name__)(*numbers))
+    return xp.asarray(scipy_function(op.__name__)(*numbers))
 
 
 def _in_half_precision(args: tuple[Any, ...], y: Any) -> Any:
@@ -66,7 +67,13 @@ def _jax_function(name: str) -> Any:
 
 
 @functools.cache
-def _scipy_function(name: str) -> Any:
+def scipy_function(name: str) -> Any:
+    """Return the function of SciPy of a name.
+
+    Raises
+    ------
+    ImportError : where SciPy is not installed
+    """
     try:
         from scipy import special  # noqa: PLC0415  # optional dependency
     except ImportError as error:
@@ -95,6 +102,17 @@ def erf(xp: Namespace, x: Array, /) -> Array:
     tensor([0.0000, 0.8427])
     """
     return compute(xp, erf, x)
+
+
+# Elements from which on SciPy, which computes in double precision, takes longer.
+MANY = 1 << 9
+
+
+@erf.def_kernel("numpy")
+def erf_numpy(x, /):
+    if type(x) is np.ndarray and x.dtype is SINGLE and x.size >= MANY:
+        return erf_of_singles(x)
+    return compute(numpy_namespace, erf, x)
 
 
 erf.def_partial(lambda xp, x: 2 / math.sqrt(math.pi) * xp.exp(-x * x))

@@ -295,7 +295,7 @@ def make_dense(
             raise AnswerError(function, maker_text(to_dense, type_name(cls)), problem)
         return dense
 
-    frame = caller_frame(2)  # make_dense is called by functions of the library alone
+    frame = caller_frame()
     if deliberate and operation_frames() is None:
         return make_on_request(function, cls, make, frame)
     return make_within_budget(
@@ -551,8 +551,8 @@ def _parse_size(limit: Any) -> int:
     return int(float(match[1]) * UNITS[match[2] or "B"])
 
 
-# The attribute of a method that counts.
-COUNTS = "__counts_dense__"
+# Attributes of a method that makes a type dense: that it counts, and what gives the form that an instance has, or None.
+COUNTS, HELD = "__counts_dense__", "__held_dense__"
 
 
 def count_dense(protocol: Dispatcher, cls: type) -> None:
@@ -585,8 +585,12 @@ def count_dense(protocol: Dispatcher, cls: type) -> None:
 
 
 def _counting(method: FunctionType) -> Callable[..., Any]:
+    held = getattr(method, HELD, None)
+
     @functools.wraps(method)
     def to_dense(self: Any, *args: Any, **kwargs: Any) -> Any:
+        if held is not None and not args and not kwargs and (dense := held(self)) is not None:
+            return dense  # nothing is made
         # All else is in a function that a pickle of the class finds by its name.
         return _call(method, self, args, kwargs)
 

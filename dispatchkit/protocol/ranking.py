@@ -21,6 +21,8 @@ from dispatchkit.versions import Version
 
 # Whether a rule takes every call of an operation, which takes longer to find out than all else about a call.
 _complete: WeakKeyDictionary[Rule, WeakKeyDictionary[Overridable, bool]] = WeakKeyDictionary()
+# The attribute of a handler that takes arrays of the base type's library in an index as they are.
+RAW_INDEX = "__takes_raw_index__"
 
 
 def rule_steps(operation: Overridable, key: Key, cls: type, trial: Sequence[Rule] = ()) -> list[Step]:
@@ -139,20 +141,24 @@ def takes_every_call(rule: Rule, operation: Overridable) -> bool:
 def _wrapped_positions(operation: Overridable, key: Key, rule: Rule) -> list[bool]:
     """Return for each array parameter whether its arguments reach the handler as instances of the base type.
 
-    Arrays of the base type's library always do; scalars where the handler asks for the base type.
+    Arrays of the base type's library always do, but in an index that the handler takes as it is; scalars where the
+    handler asks for the base type.
     """
     types = operation.types
     base = types.base
     if base is None:
         return []
     asked = rule.types if not rule.anywhere and len(rule.types) == len(key) else [ANY] * len(key)
-    return [
+    change = [
         wanted not in (bool, int, float, complex)
         and any(
             types.wrapped_always(cls) or (issubclass(wanted, base) and types.is_raw(cls)) for cls in flatten((entry,))
         )
         for entry, wanted in zip(key, asked, strict=True)
     ]
+    if getattr(rule.handler, RAW_INDEX, False):
+        return [here and p.form is not Form.INDEX for here, p in zip(change, operation.parameters.arrays, strict=True)]
+    return change
 
 
 def _wrapping(

@@ -26,6 +26,7 @@ from dispatchkit.graph.storage import (
     extras_of,
     memory_of,
     share_memory,
+    share_outside,
     version_of,
     vertex_of,
 )
@@ -353,12 +354,12 @@ class GradientMethods(Storage):
 
     def detach(self) -> Self:
         """Return a tensor with the same memory, outside the graph."""
-        view = wrap_array(tensor_protocol.types.results_of(type(self)), without_graph(self.array))
-        if hasattr(self, "__dict__") and hasattr(view, "__dict__"):
-            view.__dict__.update(self.__dict__)
+        view = wrap_array(type(self).__dispatch_results__ or type(self), without_graph(self.array))
+        if (held := getattr(self, "__dict__", None)) and hasattr(view, "__dict__"):
+            view.__dict__.update(held)
         if slotted:
             take_attributes(view, (self,))
-        share_memory(view, self, family=False)
+        share_outside(view, self)
         return view  # type: ignore[no-any-return]  # of this class, or the one it names for results
 
     def detach_(self) -> Self:
@@ -576,11 +577,11 @@ def place_of(tensor: Any, what: str) -> Vertex:
     ------
     TypeError, AutogradError : if it is neither, or no gradient flows to it, saying what it is for
     """
-    if isinstance(tensor, GradientEdge):
-        return tensor.node
     if not isinstance(tensor, Storage):
+        if isinstance(tensor, GradientEdge):
+            return tensor.node
         raise TypeError(f"{what} is a {class_name(type(tensor))}, not a tensor{_advice_for(tensor)}")
-    vertex = vertex_of(tensor)
+    vertex = tensor._node if tensor._memory is None else vertex_of(tensor)
     if vertex is None:
         raise AutogradError(
             f"{what} does not require grad and has no grad_fn: nothing it depends on requires a gradient; to "

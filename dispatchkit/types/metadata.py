@@ -25,6 +25,7 @@ from dispatchkit.types.exchange.quantities import OF_ASTROPY_MEANT, read_object
 from dispatchkit.types.exchange.reading import as_array
 from dispatchkit.types.exchange.tables import read_pandas, read_polars, with_labels_of
 from dispatchkit.types.levels import Wrapper, is_simple_key, level, map_results, open_arguments
+from dispatchkit.types.rules import takes_raw_index
 
 MergeLaw = Literal["left", "right", "error", "drop"] | Callable[[str, Sequence[Any]], Any]
 
@@ -314,6 +315,7 @@ PLAIN = frozenset({bool, int, float, complex, Tensor})
 
 
 @tensor_protocol.implements(ops.getitem, MetadataTensor, declines=False)
+@takes_raw_index
 def getitem_with_metadata(x: Any, key: Any, /) -> Any:
     if type(x) is MetadataTensor and not x.laws and is_simple_key(key):
         part = x.data[key]
@@ -324,6 +326,7 @@ def getitem_with_metadata(x: Any, key: Any, /) -> Any:
 
 
 @tensor_protocol.implements(ops.setitem, MetadataTensor, declines=False)
+@takes_raw_index
 def setitem_with_metadata(x: Any, key: Any, value: Any, /) -> Any:
     if type(x) is MetadataTensor and _is_plain(x) and is_simple_key(key):
         # The metadata stay those of the tensor that is written into, whatever the value has.

@@ -12,6 +12,7 @@ import numpy as np
 from dispatchkit import autograd, ops
 from dispatchkit.declare.wrapping import holds
 from dispatchkit.protocol.instance import tensor_protocol
+from dispatchkit.protocol.ranking import RAW_INDEX
 from dispatchkit.tensor import Tensor
 
 F = TypeVar("F", bound=Callable[..., Any])
@@ -45,6 +46,12 @@ def implements_each(functions: tuple[Any, ...], *types: type) -> Callable[[F], F
         return rule
 
     return register
+
+
+def takes_raw_index(handler: F) -> F:
+    """Mark the handler of a rule which takes arrays of NumPy in an index as they are: no tensors are made of them."""
+    setattr(handler, RAW_INDEX, True)
+    return handler
 
 
 def check_product(left: tuple[int, ...], right: tuple[int, ...]) -> None:

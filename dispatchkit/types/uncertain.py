@@ -13,11 +13,10 @@ import numpy as np
 from dispatchkit import fft, func, linalg, ops, random
 from dispatchkit.declare.wrapping import wrap_array
 from dispatchkit.ops.creation.dtypes import get_default_dtype
-from dispatchkit.ops.indexing.indexing import rows_by
+from dispatchkit.ops.indexing.indexing import parts_by, rows_by
 from dispatchkit.protocol.fallbacks import fallback
 from dispatchkit.protocol.instance import tensor_protocol
 from dispatchkit.protocol.kinds import kinds
-from dispatchkit.protocol.overridable import of
 from dispatchkit.protocol.steps import decline
 from dispatchkit.tensor import Tensor
 from dispatchkit.tensor.conversion import dense_form
@@ -27,12 +26,12 @@ from dispatchkit.types.exchange.parts import Parts, with_level
 from dispatchkit.types.exchange.quantities import OF_ASTROPY_MEANT, read_object
 from dispatchkit.types.exchange.reading import as_array
 from dispatchkit.types.exchange.tables import read_pandas
-from dispatchkit.types.levels import BASIC, MOVING, Wrapper, arguments, is_simple_key, level, list_parts, open_arguments
+from dispatchkit.types.levels import MOVING, Wrapper, arguments, is_simple_key, level, list_parts, open_arguments
 from dispatchkit.types.plotting import Drawn, drawn
-from dispatchkit.types.rules import array_of, implements_each, is_plain
+from dispatchkit.types.rules import array_of, implements_each, is_plain, takes_raw_index
+from dispatchkit.types.uncertain_parts import choose_part, move_later, rows_of_parts
 from dispatchkit.types.uncertain_sources import (
     DOUBLE,
-    LONG,
     Sources,
     add_up,
     align_sources,
@@ -53,7 +52,7 @@ from dispatchkit.types.uncertain_sources import (
     sum_elements,
     texts_of,
 )
-from dispatchkit.types.uncertain_sums import Found, FoundNumbers, Sum, Waiting, choose, choose_later, sum_of_numbers
+from dispatchkit.types.uncertain_sums import Found, FoundNumbers, Sum, Waiting, sum_of_numbers
 from dispatchkit.types.uncertainties_numbers import Expansion, expand, factor_of_covariance
 
 # What moves elements and computes none.
@@ -245,7 +244,7 @@ class UncertainTensor(Wrapper):
     @property
     def std(self) -> Any:
         """Standard deviations, of the shape of the value."""
-        waiting = self.__dict__.get("_waiting")
+        waiting = getattr(self, "_waiting", None)
         if type(waiting) is Sum:
             return waiting.std(self.data.shape)
         factor = array_of(self.factor)
@@ -406,14 +405,6 @@ def _part(x: UncertainTensor) -> tuple[Any, Any]:
     return x.sources.ids, x.factor
 
 
-def _is_plain(x: Any) -> bool:
-    """Return whether an array holds real numbers in arrays of NumPy, each with sources of its own."""
-    if type(x) is not UncertainTensor:
-        return False
-    numbers = array_of(x.data)
-    return numbers is not None and numbers.dtype.kind != "c" and is_plain(x.factor) and are_own(*_part(x))
-
-
 @tensor_protocol.implements(kinds.elementwise, UncertainTensor)
 def propagate_elements(op: Any, /, *args: Any, **kwargs: Any) -> Any:
     """Compute an elementwise function, and the factor of the result by the slopes that its rules say."""
@@ -426,7 +417,7 @@ def propagate_elements(op: Any, /, *args: Any, **kwargs: Any) -> Any:
 
 def _by_slopes(op: Any, args: tuple[Any, ...]) -> UncertainTensor | None:
     """Return the result of an elementwise function of plain arrays of one shape; None for the long way."""
-    derivative = getattr(of(op), "derivative", None)
+    derivative = getattr(op.__overridable__, "derivative", None)
     if derivative is None:
         return None
     slopes = derivative.slopes
@@ -513,29 +504,29 @@ def propagate(op: Any, /, *args: Any, **kwargs: Any) -> Any:
 @implements_each(ADDING, UncertainTensor)
 def add_uncertain(op: Any, x: Any, /, *args: Any, **kwargs: Any) -> Any:
     """Add up all elements; of arrays of NumPy each source adds what it adds to the elements."""
-    if args or kwargs or not _is_plain(x):
+    if args or kwargs or type(x) is not UncertainTensor:
         return propagate(op, x, *args, **kwargs)
-    ids, factor = add_up(op, *_part(x))
-    return wrap_uncertain(op(x.data), factor, Sources(ids))
+    numbers, factor, ids = array_of(x.data), array_of(x.factor), x.sources.ids
+    if numbers is None or factor is None or numbers.dtype.kind == "c" or ids.ndim != factor.ndim:
+        return propagate(op, x, *args, **kwargs)
+    ids, total = add_up(op, ids, x.factor)
+    return wrap_uncertain(op(x.data), total, Sources(ids))
 
 
 @tensor_protocol.implements(ops.getitem, UncertainTensor)
+@takes_raw_index
 def getitem_uncertain(x: Any, key: Any, /) -> Any:
     if type(x) is not UncertainTensor or not is_simple_key(key):
         return propagate(ops.getitem, x, key)
-    if (type(key) in BASIC or type(key) is tuple) and (chosen := choose_later(x, key)) is not None:
-        return chosen
-    return wrap_uncertain(x.data[key], *choose(x.factor, x.sources, key))
+    return choose_part(x, key)
+
+
+parts_by(UncertainTensor, getitem_uncertain)(choose_part)
 
 
 @rows_by(UncertainTensor, getitem_uncertain)
 def rows_of_uncertain(x: UncertainTensor) -> Iterator[Any]:
-    if len(x) < LONG:
-        return (getitem_uncertain(x, place) for place in range(len(x)))
-    ids, factors = x.sources.ids, iter(ops.permute_dims(x.factor, (1, 0, *range(2, x.factor.ndim))))
-    if ids.ndim < x.factor.ndim:
-        return (wrap_uncertain(value, factor, x.sources) for value, factor in zip(x.data, factors, strict=True))
-    return map(wrap_uncertain, x.data, factors, map(Sources, np.moveaxis(ids, 1, 0)))
+    return rows_of_parts(x)
 
 
 @tensor_protocol.implements(ops.sort, UncertainTensor)
@@ -550,6 +541,8 @@ def sort_uncertain(x: Any, /, *, axis: int = -1, descending: bool = False, stabl
 @implements_each(tuple(MOVING), UncertainTensor)
 def move_uncertain(op: Any, x: Any, /, *args: Any, **kwargs: Any) -> Any:
     """Move elements; the sources of each, and its derivatives by them, move with it."""
+    if type(x) is UncertainTensor and not kwargs and (moved := move_later(op, x, args)) is not None:
+        return moved
     if type(x) is not UncertainTensor or not len(x.factor):
         return propagate(op, x, *args, **kwargs)
     return _wrap(op(x.data, *args, **kwargs), *move_parts(op, x.factor, x.sources, args, kwargs))

@@ -30,8 +30,6 @@ DOUBLE = np.dtype(np.float64)
 Moving = tuple[Any, "Sources", Any]
 # Sources that an element keeps for itself, at most; the time to add grows with the square.
 FEW = 16
-# Elements of which to change the order of axes first takes less time than an index for each.
-LONG = 8
 # In the place of a source that an element does not have.
 NONE = -1
 

@@ -504,7 +504,7 @@ def test_a_tensor_that_is_named_as_the_axis_is_no_second_operand(name: str) -> N
 
 def test_numbers_beyond_half_precision_count_in_products_and_quotients() -> None:
     x = T([0.25, -0.5]).half().requires_grad_()
-    assert (x * 65536.0).tolist() == torch.mul(65536.0, x).tolist() == (65536.0 * x).tolist() == [16384.0, -32768.0]
+    assert (x * 65536.0).tolist() == torch.mul(x, 65536.0).tolist() == (65536.0 * x).tolist() == [16384.0, -32768.0]
     assert x.detach().clone().mul_(65536.0).tolist() == [16384.0, -32768.0]
     assert (x / 65536.0).tolist() == torch.div(x, 65536.0).tolist() == [2.0**-18, -(2.0**-17)]
     (gradient,) = torch.autograd.grad((x / 65536.0).sum(), x)

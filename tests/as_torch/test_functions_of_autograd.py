@@ -45,6 +45,28 @@ def test_nodes_have_a_class_of_the_functions_name() -> None:
     assert isinstance(node, torch.autograd.function.BackwardCFunction)
 
 
+def test_backward_is_given_tensors_of_this_spelling_that_share_no_memory() -> None:
+    seen: list[Any] = []
+
+    class Split(Function):
+        @staticmethod
+        def forward(ctx: Any, x: Any) -> Any:
+            return x * 2, x * 3
+
+        @staticmethod
+        def backward(ctx: Any, *cotangents: Any) -> Any:
+            seen.extend(cotangents)
+            return cotangents[0] * 2 + cotangents[1] * 3
+
+    x = leaf(1.0, 2.0)
+    first, _ = Split.apply(x)
+    first.sum().backward()
+    assert [type(g) for g in seen] == [torch.Tensor] * 2
+    assert [g.tolist() for g in seen] == [[1.0, 1.0], [0.0, 0.0]]
+    assert all(g._memory is None for g in seen)
+    assert x.grad.tolist() == [2.0, 2.0]
+
+
 def test_every_vertex_is_a_node_and_so_is_the_context_of_a_function() -> None:
     node, seen = torch.autograd.graph.Node, []
 

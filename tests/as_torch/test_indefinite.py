@@ -103,3 +103,10 @@ def test_right_sides_are_broadcast_with_factors() -> None:
     LD, pivots = torch.linalg.ldl_factor(torch.stack([SADDLE, SADDLE + torch.eye(3)]))
     both = torch.linalg.ldl_solve(LD, pivots, torch.stack([RIGHT] * 6).reshape(3, 2, 3, 2))
     np.testing.assert_allclose(both, torch.stack([torch.linalg.ldl_solve(LD, pivots, RIGHT)] * 3), rtol=1e-12)
+
+
+@pytest.mark.filterwarnings("ignore:divide by zero", "ignore:invalid value")
+def test_what_is_divided_by_a_pivot_of_0_is_infinite_or_nan() -> None:
+    LD = torch.tensor([[2.0, 0.0, 0.0], [1.0, 0.0, 0.0], [3.0, 1.0, 4.0]])
+    x = torch.linalg.ldl_solve(LD, torch.tensor([1, 2, 3]), torch.tensor([[1.0], [3.0], [5.0]]))
+    assert x.tolist() == [[-np.inf], [np.inf], [0.0]]

@@ -43,6 +43,14 @@ LAYERS: dict[str, tuple[Make, tuple[Any, ...]]] = {
     "RReLU in evaluation": (lambda nn: nn.RReLU(0.1, 0.3).eval(), (S,)),
     "AlphaDropout in evaluation": (lambda nn: nn.AlphaDropout(0.3).eval(), (S,)),
     "FeatureAlphaDropout in evaluation": (lambda nn: nn.FeatureAlphaDropout(0.3).eval(), (X,)),
+    "LinearCrossEntropyLoss": (
+        lambda nn: nn.LinearCrossEntropyLoss(4, 5, bias=True, label_smoothing=0.1),
+        (S, np.array([0, 4, 2])),
+    ),
+    "LinearCrossEntropyLoss of further axes": (
+        lambda nn: nn.LinearCrossEntropyLoss(4, 5, out_features=(2, 3), reduction="sum", ignore_index=1),
+        (S, np.arange(18).reshape(3, 2, 3) % 5),
+    ),
     "LocalResponseNorm": (lambda nn: nn.LocalResponseNorm(3), (X,)),
     "Unflatten": (lambda nn: nn.Unflatten(1, (2, 2)), (X,)),
     "UpsamplingNearest2d": (lambda nn: nn.UpsamplingNearest2d(scale_factor=2), (X,)),
@@ -302,3 +310,25 @@ def test_tangents_of_vectors_stay_as_they_are_where_a_norm_is_bounded() -> None:
     vectors, moved = spelled.func.jvp(look_up, (weight,), (tangents,))
     np.testing.assert_allclose(vectors.numpy(), [[0.6, 0.8], [0.1, 0.2], [0.6, 0.8]], rtol=1e-6)
     np.testing.assert_array_equal(moved.numpy(), tangents.numpy()[[0, 1, 0]])
+
+
+@pytest.mark.parametrize(
+    ("make", "text"),
+    [
+        (
+            lambda nn: nn.LinearCrossEntropyLoss(4, 5, weight=spelled.ones(4)),
+            r"expected weight shape to be \(5,\), got",
+        ),
+        (lambda nn: nn.LinearCrossEntropyLoss(4, 5, label_smoothing=2), "label_smoothing to be in range .*, got 2"),
+        (lambda nn: nn.LinearCrossEntropyOptions(acc_policy="best"), "invalid acc_policy: 'best'"),
+        (
+            lambda nn: nn.LinearCrossEntropyOptions(chunking_method="aspect_ratio:0"),
+            "chunking_method: .*:0",
+        ),
+        (lambda nn: nn.LinearCrossEntropyOptions(batch_chunk_size=0), "must be positive int or None, got 0"),
+    ],
+    ids=["weight", "smoothing", "policy", "method", "size"],
+)
+def test_options_of_linear_losses_are_looked_at(make: Make, text: str) -> None:
+    with pytest.raises((RuntimeError, ValueError), match=text):
+        make(spelled.nn)

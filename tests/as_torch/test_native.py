@@ -59,6 +59,7 @@ def test_grid_samplers_take_numbers_for_the_words_of_grid_sample(mode: int, padd
     if mode < 2:
         x, grid = drawn(1, 2, 3, 4, 2), drawn(1, 2, 1, 2, 3)
         same(torch.grid_sampler_3d(x, grid, mode, padding, False), F.grid_sample(x, grid, *words, False).detach())
+        same(torch.grid_sampler(x, grid, mode, padding, False), F.grid_sample(x, grid, *words, False).detach())
 
 
 def reduced(array: Any, reduce: str, counts: list[int], initial: float | None) -> Any:

@@ -155,3 +155,51 @@ def test_numbers_that_are_tensors_get_gradients() -> None:
     value.grad = None
     torch.lerp(torch.zeros(3), torch.ones(3), value).sum().backward()
     assert value.grad.item() == 3.0
+
+
+@pytest.mark.parametrize("size", [1, 2, 3, (2, 4), (None, 3), (5, 5)])
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+def test_the_largest_elements_of_windows_of_one_length_are_those_of_any(size: Any, dtype: str) -> None:
+    x = torch.tensor(np.random.default_rng(0).integers(0, 4, (2, 3, 12, 12)), dtype=getattr(torch, dtype))
+    leaf, other = x.clone().requires_grad_(), x.clone().requires_grad_()
+    y, (wanted, places) = F.adaptive_max_pool2d(leaf, size), F.adaptive_max_pool2d(other, size, return_indices=True)
+    assert y.dtype == wanted.dtype == x.dtype
+    assert y.tolist() == wanted.tolist() == x.flatten(2).gather(2, places.flatten(2)).reshape(y.shape).tolist()
+    g = torch.arange(1.0, y.numel() + 1, dtype=y.dtype).reshape(y.shape)
+    y.backward(g)
+    wanted.backward(g)
+    assert leaf.grad.tolist() == other.grad.tolist()
+
+
+def test_a_nan_gets_the_gradient_of_its_window_of_adaptive_pooling() -> None:
+    x = torch.arange(16.0).reshape(1, 1, 4, 4)
+    x[0, 0, 1, 1] = math.nan
+    x.requires_grad_()
+    y = F.adaptive_max_pool2d(x, 2)
+    assert math.isnan(y[0, 0, 0, 0])
+    assert y[0, 0, 1, 1] == 15
+    y.sum().backward()
+    assert x.grad.nonzero()[:, 2:].tolist() == [[1, 1], [1, 3], [3, 1], [3, 3]]
+
+
+@pytest.mark.parametrize("p", [0.0, 0.5, 1.0])
+def test_dropped_channels_are_zeros_and_the_others_are_scaled(p: float) -> None:
+    x = torch.ones(4, 50, 2, 3, requires_grad=True)
+    dk.manual_seed(0)
+    y = F.dropout2d(x, p, True)
+    dk.manual_seed(0)
+    kept = F.dropout(torch.ones(4, 50, 1, 1), p, True)
+    assert type(y) is type(x)
+    assert y.tolist() == (kept * torch.ones(4, 50, 2, 3)).tolist()
+    y.sum().backward()
+    assert x.grad.tolist() == y.tolist()
+
+
+@pytest.mark.parametrize("repeats", [2, 3, 4, 5])
+def test_the_gradient_of_the_nearest_elements_is_the_sum_of_those_of_their_copies(repeats: int) -> None:
+    x = torch.arange(6.0).reshape(1, 1, 2, 3).requires_grad_()
+    y = F.interpolate(x, scale_factor=repeats)
+    g = torch.arange(float(y.numel())).reshape(y.shape)
+    y.backward(g)
+    assert x.grad.tolist() == g.reshape(1, 1, 2, repeats, 3, repeats).sum((3, 5)).tolist()
+    assert F.interpolate(x, scale_factor=float(repeats)).shape == y.shape

@@ -20,7 +20,7 @@ def test_sequences_are_padded_on_either_side() -> None:
     left = rnn.pad_sequence(parts, padding_value=9.0, padding_side="left")
     assert left.tolist() == [[1.0, 9.0], [2.0, 3.0]]
     assert [x.tolist() for x in rnn.unpad_sequence(rnn.pad_sequence(parts), [2, 1])] == [[1.0, 2.0], [3.0]]
-    with pytest.raises(ValueError, match="padding_side 'left' or 'right', found 2 and 'top'"):
+    with pytest.raises(RuntimeError, match="padding_side 'left' or 'right', found 2 and 'top'"):
         rnn.pad_sequence(parts, padding_side="top")
 
 

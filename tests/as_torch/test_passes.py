@@ -11,6 +11,7 @@ import pytest
 
 import dispatchkit as dk
 import dispatchkit.as_torch as torch
+from dispatchkit.graph import sweep
 
 CORE: Any = sys.modules["dispatchkit.as_torch._C"]
 
@@ -108,6 +109,13 @@ def test_each_pass_has_a_number() -> None:
     for _ in range(3):
         y.backward(retain_graph=True)
     assert seen == [seen[0], seen[0], seen[0] + 1, seen[0] + 1, seen[0] + 2, seen[0] + 2]
+    assert CORE._current_graph_task_id() == -1
+
+
+def test_a_pass_that_is_interrupted_as_it_ends_runs_no_longer_once_modes_are_reset() -> None:
+    sweep._running.set(([],))  # as an interrupt leaves it that comes while a pass takes itself away
+    assert CORE._current_graph_task_id() != -1
+    assert "backward passes" in dk.reset_modes()
     assert CORE._current_graph_task_id() == -1
 
 

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+import dispatchkit as dk
 import dispatchkit.as_torch as spelled
 from dispatchkit.as_torch.calling.plans import key_function, key_of, kinds_of
 
@@ -65,6 +66,49 @@ def test_keys_know_types_axes_and_dtypes() -> None:
     assert key_of((X, 0.5), {}) == key_of((Y, 1.5), {})
     assert key_of(([X, Y],), {}) == key_of(([Y, Y],), {}) != key_of(((Y, Y),), {})
     assert key_of((X, np.float64(1.0)), {}) is key_of((X, slice(1)), {}) is None
+
+
+def test_keys_know_dtypes_and_devices_by_value() -> None:
+    single, double = {"dtype": torch.float32}, {"dtype": torch.float64}
+    assert key_of((4,), single) == key_of((4,), {"dtype": np.dtype(np.float32)}) != key_of((4,), double)
+    assert key_of((4,), {"device": torch.device("cpu")}) == key_of((4,), {"device": "cpu"})
+    assert key_of((4,), {"dtype": torch.bfloat16}) is None
+    assert kinds_of((4, torch.float32), frozenset({torch.Tensor})) == "cd"
+    by_kind = key_function("cd")
+    assert by_kind(4, torch.float32) == by_kind(4, torch.float32) != by_kind(4, torch.float64)
+
+
+@pytest.mark.parametrize("times", [1, 3])
+def test_dtypes_and_devices_are_told_apart(times: int) -> None:
+    cpu = torch.device("cpu")
+    for _ in range(times):
+        for dtype in (torch.float64, torch.float32, torch.int64):
+            assert torch.zeros(2, dtype=dtype).dtype is dtype
+            assert torch.full((2,), 3, dtype=dtype, device=cpu).dtype is dtype
+            assert torch.arange(3, dtype=dtype).dtype is dtype
+            assert X.sum(0, dtype=dtype).dtype is dtype
+            assert X.to(dtype).new_ones(2).dtype is dtype
+        assert torch.full((2,), 2.5, dtype=torch.int64).tolist() == [2, 2]
+        with pytest.raises(TypeError, match=r"torch\.bfloat16 is no dtype"):
+            torch.zeros(2, dtype=torch.bfloat16)
+
+
+@pytest.mark.parametrize("make", [torch.zeros, torch.ones, torch.empty, torch.rand, torch.randn])
+def test_what_is_made_is_a_tensor_that_shares_its_memory_with_none(make: Any) -> None:
+    y = make(2, requires_grad=True)
+    assert type(y) is torch.Tensor
+    assert y._memory is None
+    assert y.is_leaf
+    (y * 2).sum().backward()
+    assert y.grad.tolist() == [2.0, 2.0]
+
+
+def test_what_is_taken_as_it_is_shares_its_memory() -> None:
+    plain = dk.ones(2)
+    y = torch.asarray(plain)
+    y += 1
+    assert plain.tolist() == [2.0, 2.0]
+    assert y._memory is plain._memory
 
 
 def test_a_call_of_the_kind_of_one_that_went_well_says_in_pytorchs_words_what_is_wrong() -> None:
@@ -189,3 +233,39 @@ def test_calls_of_several_arguments_are_told_apart_by_all_that_decides() -> None
             torch.nn.functional.layer_norm(X, (2,))
         with pytest.raises(RuntimeError):
             torch.gather(X, 1, torch.tensor([[0], [3]]))
+
+
+def test_arguments_by_name_are_passed_as_they_were_given_the_first_time() -> None:
+    x, w = torch.ones(1, 1, 3, 3, requires_grad=True), torch.ones(2, 1, 2, 2)
+    for b in (torch.tensor([1.0, 2.0]), torch.tensor([3.0, 4.0])):
+        for _ in range(3):
+            y = torch.nn.functional.conv2d(x, w, bias=b, stride=1)
+            assert y[0, :, 0, 0].tolist() == [4 + b[0].item(), 4 + b[1].item()]
+            assert torch.nn.functional.conv2d(x, w, b, 2).shape == (1, 2, 1, 1)
+
+
+def test_what_is_to_be_written_in_place_is_told_apart_from_what_is_not() -> None:
+    x = torch.tensor([-1.0, 2.0])
+    for _ in range(2):
+        assert torch.nn.functional.elu(x, 1.0, False) is not x
+        assert torch.nn.functional.leaky_relu(x, inplace=False).tolist() == pytest.approx([-0.01, 2.0])
+        assert torch.nn.functional.hardtanh(x, -0.5, 0.5).tolist() == [-0.5, 0.5]
+    assert x.tolist() == [-1.0, 2.0]
+    for slope in (0.5, 0.25):
+        y = x.clone()
+        assert torch.nn.functional.leaky_relu(y, slope, inplace=True) is y
+        assert y.tolist() == [-slope, 2.0]
+        # PyTorch asks whether it is true, of numbers, too.
+        assert torch.nn.functional.elu(y, 1.0, 0.0) is not y
+        assert torch.nn.functional.elu(y, 1.0, 2.0) is y
+
+
+@pytest.mark.parametrize("count", [5, 3000])
+def test_signs_have_memory_of_their_own_and_are_0_of_nan(count: int) -> None:
+    x = torch.tensor(np.resize(np.asarray([-2.0, 0.0, 3.0, np.nan, -0.0], "float32"), count))
+    for function in (torch.sign, torch.sgn):
+        assert function(x)[:5].tolist() == [-1.0, 0.0, 1.0, 0.0, 0.0]
+    flags = x > 0
+    y = torch.sign(flags)
+    y[0] = True
+    assert flags[0].item() is False

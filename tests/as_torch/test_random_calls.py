@@ -139,6 +139,34 @@ TAKEN: list[tuple[Callable[[], Any], Any]] = [
     # Of infinitely many trials there are infinitely many successes.
     (lambda: torch.binomial(T([INF, 1e300, INF, 1e19]), T([0.5, 1.0, 0.0, 1.0])), [INF, 1e300, 0.0, 1e19]),
     (lambda: torch.binomial(T([NAN, 2.0, -3.0]), T([1.0, NAN, 0.5])), [NAN, NAN, 0.0]),
+    # An array of one whole number stands for it among lengths and axes.
+    (lambda: torch.zeros(T([2]), T([[1]])), [[0.0], [0.0]]),
+    (lambda: torch.ones([T([2])]), [1.0, 1.0]),
+    (lambda: torch.sum(COLUMN, [T([0])]), [3.0]),
+    (lambda: torch.sum(COLUMN, T([1])), [1.0, 2.0]),
+    (lambda: torch.amax(COLUMN, [T([True])]), [1.0, 2.0]),
+    (lambda: COLUMN.reshape(T([1]), 2), [[1.0, 2.0]]),
+    (lambda: COLUMN.permute([T([1]), 0]), [[1.0, 2.0]]),
+    (lambda: F.avg_pool1d(COLUMN.mT, [T([2])]), [[1.5]]),
+    (lambda: torch.split(COLUMN, [T([1]), 1])[1], [[2.0]]),
+    (lambda: torch.tensordot(COLUMN, COLUMN, T([[0], [0]])), [[5.0]]),
+    # Nothing has no parts, and nothing is solved for in each of a batch.
+    (lambda: T(len(torch.zeros(0).split(()))), 0),
+    (lambda: T(len(torch.split_with_sizes(torch.zeros(2, 0), [], 1))), 0),
+    (lambda: torch.triangular_solve(torch.zeros(0, 4), torch.zeros(5, 0, 0)).solution, np.zeros((5, 0, 4))),
+    (lambda: torch.linalg.solve_triangular(torch.zeros(5, 0, 0), torch.zeros(0, 4), upper=True), np.zeros((5, 0, 4))),
+    (
+        lambda: torch.linalg.lu_solve(torch.zeros(3, 0, 0), torch.zeros(3, 0).int(), torch.zeros(0, 4)),
+        np.zeros((3, 0, 4)),
+    ),
+    # Reductions of segments by their other names, and weights of one point.
+    (lambda: torch.segment_reduce(T([1.0, 2.0]), "amin", lengths=T([0, 2])), [INF, 1.0]),
+    (lambda: torch.segment_reduce(T([1.0, 2.0]), "amax", offsets=T([0, 2])), [2.0]),
+    (lambda: torch.histogramdd(T([[-0.5]]), [2], [-1.0, 1.0], T(0.9)).hist, [0.9, 0.0]),
+    # Weighted losses of integers.
+    (lambda: F.mse_loss(BYTES, BYTES + 2, weight=T([1, 3])), 4.0),
+    (lambda: F.mse_loss(T([1, 5]), T([3, 4]), reduction="none", weight=T([1, 3])), [4, 3]),
+    (lambda: F.l1_loss(T([1, 5]), T([3, 4]), weight=T([1, 3])), 1.25),
 ]
 
 
@@ -413,6 +441,40 @@ REFUSED: list[tuple[Callable[[], Any], type[Exception], str]] = [
         RuntimeError,
         "got Char for the destination and Double for the source",
     ),
+    (
+        lambda: torch.grid_sampler_2d(T([True]), T(False), 4, -1, True),
+        IndexError,
+        "Dimension specified as 0 but tensor has no dimensions",
+    ),
+    (
+        lambda: F.cross_entropy(COLUMN.mT, T([[1, 0]])),
+        RuntimeError,
+        "Expected floating point type for target with class probabilities, got Long",
+    ),
+    (
+        lambda: F.mse_loss(SINGLE, T([True, False]), weight=SINGLE),
+        RuntimeError,
+        "Subtraction, the `-` operator, with a bool tensor is not supported",
+    ),
+    (lambda: torch.arange(1.1, 1, 2.0, dtype=torch.int64), RuntimeError, "inconsistent with step sign, found 1.1, 1"),
+    (lambda: torch.arange(0, 3, 0.5, dtype=torch.int64), ValueError, "step must be nonzero, found 0.5, which is 0"),
+    (
+        lambda: torch.bincount(T([1, 2]), T([[0.5, 1.0]])),
+        RuntimeError,
+        r"weights should be 1-d and have the same length as input, found shape \[1, 2\] for \[2\]",
+    ),
+    (
+        lambda: torch.nn.utils.rnn.pad_sequence([SINGLE], padding_side="top"),
+        RuntimeError,
+        "padding_side 'left' or 'right', found 1 and 'top'",
+    ),
+    (
+        lambda: torch.nn.utils.rnn.pad_sequence([SINGLE], padding_side=3),
+        TypeError,
+        r"argument 'padding_side' \(position 4\) must be str, not int",
+    ),
+    (lambda: (COLUMN + 0j).index_put_((), COLUMN, True), RuntimeError, "source and destination dtypes match"),
+    (lambda: torch.sum(COLUMN, [T([0, 1])]), TypeError, "received an invalid combination of arguments"),
 ]
 
 
@@ -465,6 +527,7 @@ def test_parts_of_infinite_numbers_stay_apart() -> None:
     assert z.imag.tolist() == [INF]
     x = T([1 + 2j]).requires_grad_()
     x.imag.backward(T([INF]))
+    assert type(x.grad.array) is np.ndarray
     assert (x.grad.real.tolist(), x.grad.imag.tolist()) == ([0.0], [INF])
 
 

@@ -227,3 +227,19 @@ def test_types_of_python_are_dtypes_and_lengths_may_be_tensors() -> None:
     assert torch.zeros_like(torch.ones(2), dtype=bool).dtype == torch.bool
     length = torch.tensor(3)
     assert torch.randn(length).shape == torch.ones(length).shape == torch.rand(2, length).shape[1:]
+
+
+@pytest.mark.parametrize(
+    ("call", "text"),
+    [
+        (lambda: torch.stack(()), "expects a non-empty TensorList"),
+        (lambda: torch.hstack([]), "expects a non-empty TensorList"),
+        (lambda: torch.column_stack(()), "expects a non-empty TensorList"),
+        (lambda: torch.cartesian_prod(), "cartesian_prod expects a non-empty TensorList"),
+        (lambda: torch.linalg.multi_dot([torch.eye(2)]), r"multi_dot\(\): expected at least 2 tensors but got 1"),
+    ],
+)
+def test_functions_of_several_tensors_refuse_none(call: Callable[[], Any], text: str) -> None:
+    with pytest.raises(RuntimeError, match=text):
+        call()
+    assert torch.block_diag().shape == (1, 0)

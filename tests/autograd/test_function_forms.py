@@ -5,6 +5,7 @@ from __future__ import annotations
 import copy
 import inspect
 import pickle
+import sys
 from typing import Any
 
 import numpy as np
@@ -271,3 +272,81 @@ def test_the_rule_for_batches() -> None:
 def test_base_itself_cannot_be_applied() -> None:
     with pytest.raises(NotImplementedError, match="You must implement the forward function"):
         Function.apply(leaf(1.0))
+
+
+class Enabling(Function):
+    """Leaves recording switched on inside, as a program may that calls no `with`."""
+
+    @staticmethod
+    def forward(ctx: Any, x: Any) -> Any:
+        dk.set_grad_enabled(True)
+        return x.detach() * 2
+
+    @staticmethod
+    def backward(ctx: Any, g: Any) -> Any:
+        dk.set_grad_enabled(True)
+        return g * 2
+
+
+@pytest.mark.parametrize("outside", [dk.enable_grad, dk.no_grad])
+def test_what_the_methods_switch_holds_inside_them_alone(outside: Any) -> None:
+    x = leaf(1.0)
+    total = Enabling.apply(x).sum()
+    with outside():
+        before = dk.is_grad_enabled()
+        Enabling.apply(x)
+        assert dk.is_grad_enabled() == before
+        total.backward()
+        assert dk.is_grad_enabled() == before
+    assert x.grad is not None
+    assert x.grad.tolist() == [2.0]
+
+
+@pytest.mark.parametrize("records", [False, True])
+def test_a_block_that_forward_enters_and_leaves_open_is_left_later(records: bool) -> None:
+    kept: list[Any] = []
+
+    class Opening(Function):
+        @staticmethod
+        def forward(ctx: Any, x: Any) -> Any:
+            kept.append(dk.enable_grad())
+            kept[-1].__enter__()
+            return x * 2
+
+        @staticmethod
+        def backward(ctx: Any, g: Any) -> Any:
+            return g * 2
+
+    with dk.set_grad_enabled(records):
+        Opening.apply(dk.ones(2))
+        assert dk.is_grad_enabled()
+        kept[-1].__exit__(None, None, None)
+        assert dk.is_grad_enabled() == records
+
+
+def python_calls(function: Any) -> int:
+    """Return how many functions of Python a call calls."""
+    calls = 0
+
+    def count(frame: Any, event: str, arg: Any) -> None:
+        nonlocal calls
+        calls += event == "call"
+
+    function()
+    before = sys.getprofile()
+    sys.setprofile(count)
+    try:
+        function()
+    finally:
+        sys.setprofile(before)
+    return calls
+
+
+def test_a_function_of_plain_tensors_asks_for_little() -> None:
+    x, n = leaf(1.0, 2.0), dk.ones(2)
+
+    def passes() -> None:
+        MulConstant.apply(x, 2.0).backward(n)
+
+    assert python_calls(passes) < 80
+    assert python_calls(lambda: MulConstant.apply(n, 2.0)) < 25

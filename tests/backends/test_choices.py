@@ -160,3 +160,34 @@ def test_silu_and_its_gradient_are_those_of_the_formula(dtype: str, count: int) 
     y.backward(dk.ones_like(y))
     assert leaf.grad is not None
     npt.assert_allclose(leaf.grad.numpy(), share * (1 + x * (1 - share)), **close)
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+@pytest.mark.parametrize("axis", [0, 1, -1])
+@pytest.mark.parametrize("shape", [(3, 4), (40, 50)])
+def test_shares_of_few_and_many_are_those_of_the_formula(shape: tuple[int, ...], axis: int, dtype: str) -> None:
+    x = np.random.default_rng(0).standard_normal(shape).astype(dtype) * 10
+    x[0, 0], x[-1, -1] = -INF, 500.0
+    wide = x.astype("longdouble")
+    e = np.exp(wide - wide.max(axis, keepdims=True))
+    wanted = e / e.sum(axis, keepdims=True)
+    eps = float(np.finfo(dtype).eps)
+    for order in (x, np.asfortranarray(x)):
+        shares = dk.softmax(dk.asarray(order), axis=axis).numpy()
+        npt.assert_allclose(shares, wanted.astype(dtype), rtol=64 * eps, atol=1e-37)
+        with np.errstate(divide="ignore"):
+            logarithms = np.log(wanted).astype(dtype)
+            npt.assert_allclose(
+                dk.log_softmax(dk.asarray(order), axis=axis).numpy(), logarithms, rtol=64 * eps, atol=8 * eps
+            )
+    with pytest.raises(ValueError, match="axis 2 is out of bounds"):
+        dk.softmax(dk.asarray(x), axis=2)
+
+
+@pytest.mark.parametrize("shift", [0, 1, -2, 7])
+@pytest.mark.parametrize("axis", [0, 1, -1])
+def test_elements_are_shifted_as_by_numpy(axis: int, shift: int) -> None:
+    for x in (np.arange(12.0).reshape(3, 4), np.zeros((0, 3)), np.arange(12).reshape(3, 4).T):
+        y = numpy_namespace.roll(x, shift, axis=axis)
+        npt.assert_array_equal(y, np.roll(x, shift, axis))
+        assert not np.may_share_memory(x, y)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from typing import Any
 
 import numpy as np
@@ -415,3 +416,21 @@ def test_a_change_that_is_not_seen_can_be_counted() -> None:
         z.backward()
     with pytest.raises(TypeError, match="increment_version: expected tensors, found a int"):
         dk.autograd.graph.increment_version([3])  # type: ignore[list-item]
+
+
+def test_a_pass_makes_no_class() -> None:
+    x = dk.tensor([1.0, 2.0], requires_grad=True)
+    (x * x).sum().backward()
+    called = set()
+
+    def note(frame: Any, event: str, arg: Any) -> None:
+        if event == "call":
+            called.add(frame.f_code.co_qualname)
+
+    before, y = sys.getprofile(), (x * x).sum()
+    sys.setprofile(note)
+    try:
+        y.backward()
+    finally:
+        sys.setprofile(before)
+    assert [name for name in called if name.endswith("__new__")] == []

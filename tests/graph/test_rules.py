@@ -12,6 +12,7 @@ import pytest
 import dispatchkit as dk
 from dispatchkit.autograd import gradcheck, gradgradcheck
 from dispatchkit.declare.typing import Operation
+from dispatchkit.protocol.overridable import of
 
 SLOPE = 1.0
 
@@ -300,3 +301,26 @@ def test_a_rule_that_caches_arrays_is_refused() -> None:
     message = r"cached cannot be the partial rule of .*\.cubed: it caches results by its arguments, and arrays cannot"
     with pytest.raises(dk.RegistrationError, match=message):
         cube().def_partial(cached)
+
+
+def test_whether_the_output_is_kept_follows_from_the_rules_as_they_are() -> None:
+    cubed = cube()
+    operation: Any = of(cubed)
+    derivative = operation.derivative
+
+    def by_input(x: Any, g: Any) -> Any:
+        return 3 * x * x * g
+
+    def by_output(x: Any, y: Any, g: Any) -> Any:
+        return 3 * (y - 0.5) / x * g
+
+    cubed.def_vjp(by_input)
+    assert not derivative.keeps_output
+    cubed.def_vjp(by_output)
+    assert derivative.keeps_output
+    x = dk.tensor([2.0], requires_grad=True)
+    y = cubed(x)
+    shown = y.detach()
+    shown += 1
+    with pytest.raises(dk.InplaceError):
+        y.sum().backward()

@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 import dispatchkit as dk
+from tests.protocol.support import steps_of
 
 NAN, INF = np.nan, np.inf
 HOLED = np.array([[[1.0, NAN, -2.0], [4.0, 0.5, NAN]], [[NAN, NAN, 3.0], [NAN, -1.0, 2.0]]])
@@ -127,3 +128,42 @@ def test_methods_are_those_of_pytorch() -> None:
     assert hasattr(dk.Tensor, "nansum")
     assert hasattr(dk.Tensor, "nanmean")
     assert not any(hasattr(dk.Tensor, name) for name in ("nanmax", "nanmin", "nanprod", "nanstd", "nanvar"))
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize("shape", [(7,), (2, 3), ()], ids=str)
+@pytest.mark.parametrize(
+    "options", [{}, {"correction": 1}, {"ddof": 0.5}, {"correction": 6}, {"keepdims": True}], ids=str
+)
+@pytest.mark.parametrize("name", ["nanvar", "nanstd"])
+def test_the_spread_of_all_elements_is_that_of_those_that_are_left(
+    name: str, options: dict[str, Any], shape: tuple[int, ...], dtype: Any
+) -> None:
+    values = np.arange(np.prod(shape, dtype=int), dtype=dtype).reshape(shape) ** 2
+    for missing in (0, 2, values.size):
+        x = values.copy()
+        x.reshape(-1)[:missing] = np.nan
+        # Along every axis by its number, which goes the way of rows and columns.
+        along = getattr(dk, name)(dk.asarray(x[..., None]), axis=tuple(range(x.ndim + 1)), **options)
+        found = getattr(dk, name)(dk.asarray(x), **options)
+        assert found.dtype == dtype
+        assert found.shape == (x.ndim * (1,) if "keepdims" in options else ())
+        np.testing.assert_allclose(np.asarray(found).ravel(), np.asarray(along).ravel(), rtol=1e-6)
+    with pytest.raises(ValueError, match=f"{name}: correction and ddof are the same; found both, 1 and 2"):
+        getattr(dk, name)(dk.asarray(values), correction=1, ddof=2)
+
+
+@pytest.mark.parametrize("axis", [0, -1, 1, -2], ids=str)
+def test_an_axis_of_a_vector_is_looked_at(axis: int) -> None:
+    x = dk.asarray([1.0, np.nan, 3.0])
+    if axis in (0, -1):
+        assert dk.nanvar(x, axis=axis).item() == 1.0
+    else:
+        with pytest.raises(np.exceptions.AxisError, match="axis"):
+            dk.nanvar(x, axis=axis)
+
+
+def test_the_spread_of_a_vector_takes_few_steps() -> None:
+    x = dk.asarray([1.0, np.nan, 3.0])
+    dk.nanvar(x)
+    assert steps_of(lambda: dk.nanvar(x)) < 66

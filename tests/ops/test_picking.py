@@ -178,3 +178,24 @@ def test_each_element_of_a_batch_draws_by_its_own_probabilities(randomness: Any,
     assert drawn.shape == (2, 2)
     assert 2 not in drawn[0].tolist()
     assert 0 not in drawn[1].tolist()
+
+
+@pytest.mark.parametrize(("axis", "shape"), [(0, (3, 5)), (1, (2, 7)), (-1, (4, 2)), (0, (6, 3))])
+def test_gathered_elements_have_a_gradient_of_their_own(axis: int, shape: tuple[int, ...]) -> None:
+    draws = np.random.default_rng(0)
+    x, indices = dk.tensor(draws.standard_normal((4, 5)), requires_grad=True), draws.integers(0, 4, shape)
+    y = dk.gather(x, axis, dk.asarray(indices))
+    wanted = np.zeros((4, 5))
+    for place, index in np.ndenumerate(indices):
+        named = (index, place[1]) if axis == 0 else (place[0], index)
+        assert y[place].item() == x[named].item()
+        wanted[named] += 1
+    y.sum().backward()
+    assert x.grad is not None
+    np.testing.assert_array_equal(x.grad.numpy(), wanted)
+    assert "GatherBackward" in repr(y)
+
+    def squares(x: Any) -> Any:
+        return (dk.gather(x, axis, dk.asarray(indices)) ** 2).sum()
+
+    assert dk.autograd.gradgradcheck(squares, (x.detach().requires_grad_(),))

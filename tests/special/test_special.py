@@ -217,3 +217,18 @@ def test_pytorch_computes_on_its_own_tensors() -> None:
         z.sum().backward()
         assert x.grad is not None
         np.testing.assert_allclose(x.grad.array.numpy(), theirs.grad.numpy(), rtol=1e-5)
+
+
+@pytest.mark.parametrize("shape", [(600,), (3, 500), (2 << 15,)])
+def test_the_error_function_of_many_in_single_precision_is_that_in_double(shape: tuple[int, ...]) -> None:
+    x = np.resize(np.concatenate([np.linspace(-4.5, 4.5, 40_001), np.logspace(-44, 38, 501)]), shape).astype("float32")
+    edges = [np.nan, np.inf, -np.inf, 0.0, -0.0, 1e-45, -3e38, 3e38]
+    x.reshape(-1)[: len(edges)] = edges
+    found, wanted = dk.special.erf(dk.asarray(x)).numpy(), dk.special.erf(dk.asarray(x.astype("float64"))).numpy()
+    assert found.dtype == x.dtype
+    digit = np.spacing(np.abs(wanted).astype("float32"))
+    np.testing.assert_array_equal(np.isnan(found), np.isnan(x))
+    assert np.nanmax(np.abs(found - wanted) / digit) <= 4  # of a hyperbolic tangent of a few last digits, too
+    np.testing.assert_array_equal(np.signbit(found), np.signbit(x))
+    assert np.nanmax(np.abs(found)) <= 1
+    np.testing.assert_array_equal(dk.special.erf(dk.asarray(x.T)).numpy(), found.T)

@@ -280,7 +280,7 @@ class TestClassOfTests:
                     return [Wrapper([1.0])]
             """
         )
-        result = pytester.runpytest("-p", "no:cacheprovider", "--collect-only", "-q")
+        result = pytester.runpytest("-p", "no:cacheprovider", "-p", "no:randomly", "--collect-only", "-q")
         lines = [line.partition("::test_")[2] for line in result.outlines if "::" in line]
         of_type = ["dense", "copy", "deepcopy", "gradient", "attributes", "alias", "assignment", "repr", "programs"]
         of_operations = ["operation[additive-add]", "operation[product-matmul]"]

@@ -172,6 +172,44 @@ def test_an_operand_that_changed_before_it_was_used_is_an_error() -> None:
     np.testing.assert_array_equal(whole.evaluate().numpy(), A + 1)
 
 
+@pytest.mark.parametrize(
+    "compute", [lambda a, b: a - b, lambda a, b: (a - b) * a, lambda a, b: a - 2.0], ids=["one", "two", "a number"]
+)
+def test_one_operation_is_computed_as_a_chain_is(compute: Any) -> None:
+    rows = np.asfortranarray(A[: N // 17 * 17].reshape(-1, 17))
+    for left, right in ((A, B), (rows, rows[0])):
+        a, b = LazyTensor(left.copy(order="A")), LazyTensor(right)
+        result, late = compute(a, b), compute(a, b)
+        assert result.recorded in (1, 2)
+        np.testing.assert_array_equal(result.evaluate().numpy(), compute(left, right))
+        assert result.evaluate().array.flags.c_contiguous
+        a.data[0] = 1.0
+        with pytest.raises(RuntimeError, match="operand 0 of a recorded subtract, of shape"):
+            late.evaluate()
+
+
+def test_elements_that_are_there_are_no_dense_form_that_is_made() -> None:
+    dk.clear_densify_ledger()
+    a, b = LazyTensor(A), LazyTensor(B)
+    total = a + b
+    for _ in range(2):
+        total.evaluate()
+    (LazyTensor(np.ones(3)) + 1.0).evaluate()
+    (entry,) = dk.densify_ledger()
+    assert (entry.function, entry.count, entry.nbytes, entry.deliberate) == ("LazyTensor.evaluate", 1, 8 * N, True)
+    with dk.densify(on="error"), dk.local_registrations():
+        dk.implements(dk.cumulative_sum, LazyTensor)(lambda x, /, **options: dk.cumulative_sum(x.evaluate()))
+        assert dk.cumulative_sum(total)[0].item() == A[0] + B[0]
+        with pytest.raises(dk.DensifyError, match="would make LazyTensor dense"):
+            dk.cumulative_sum(a + b)
+
+
+def test_elements_of_a_small_array_are_read_in_few_steps() -> None:
+    a, b = LazyTensor(np.ones(3)), LazyTensor(np.ones(3))
+    (a + b).evaluate()
+    assert steps_of(lambda: (a + b).evaluate()) < 70
+
+
 def test_gradients_flow_through_chains_and_reach_the_data() -> None:
     x = dk.asarray(A.copy()).requires_grad_()
     y = chain(LazyTensor(x), LazyTensor(B))

@@ -114,6 +114,41 @@ def test_keys_with_other_arrays_than_one_are_walked_over() -> None:
     assert not is_simple_key([0, 1])
 
 
+ARRAYS_IN_KEYS: dict[str, Callable[[Any], Any]] = {
+    "rows": lambda array: array(ROWS),
+    "a mask": lambda array: array(NUMBERS > 10),
+    "a tuple of one": lambda array: (array(ROWS),),
+    "a slice and places": lambda array: (slice(1, 3), array(ROWS)),
+    "an integer and places": lambda array: (1, array(ROWS)),
+    "two arrays": lambda array: (array(ROWS), array(ROWS[::-1])),
+    "no axes": lambda array: array(np.asarray(2)),
+}
+
+
+class OwnUnits(QuantityTensor):
+    """A subclass, which the short ways leave to the walk."""
+
+
+@pytest.mark.parametrize("name", [*ARRAYS, "a subclass"])
+@pytest.mark.parametrize("key", ARRAYS_IN_KEYS)
+def test_an_array_of_numpy_in_an_index_counts_as_the_tensor_of_it(name: str, key: str) -> None:
+    makes: dict[str, Any] = {**ARRAYS, "a subclass": lambda: OwnUnits(NUMBERS.copy(), "m")}
+    x, raw, wrapped = makes[name](), ARRAYS_IN_KEYS[key](np.asarray), ARRAYS_IN_KEYS[key](dk.asarray)
+    assert same(x[raw], x[wrapped])
+    if "errors" in name:
+        return
+    y = copy.deepcopy(x)
+    x[raw], y[wrapped] = x[0, 0], y[0, 0]
+    assert same(x, y)
+
+
+def test_a_rule_of_a_users_own_is_given_a_tensor_for_an_array_in_an_index() -> None:
+    with dk.local_registrations():
+        dk.implements(dk.getitem, OwnUnits)(lambda x, key: type(key).__name__)
+        found: Any = OwnUnits(NUMBERS, "m")[ROWS]
+    assert found == "Tensor"
+
+
 @pytest.mark.parametrize("key", [1, slice(None, None, 2), (0, slice(None)), ROWS], ids=repr)
 def test_few_steps_lie_between_a_quantity_and_its_elements(key: Any) -> None:
     x, v = ARRAYS["unit"](), QuantityTensor(1.0, "m")
@@ -123,14 +158,61 @@ def test_few_steps_lie_between_a_quantity_and_its_elements(key: Any) -> None:
     assert steps_of(lambda: dk.setitem(x, key, v)) < 140
 
 
+@pytest.mark.parametrize("key", [9, slice(None, None, 0), (0, 0, 0), (..., ...), (1, 6)], ids=repr)
+@pytest.mark.parametrize("name", ["unit", "mask", "metadata", "own errors"])
+def test_an_index_that_does_not_fit_raises_as_for_plain_arrays(name: str, key: Any) -> None:
+    x = ARRAYS[name]()
+    for _ in range(2):
+        with pytest.raises((IndexError, ValueError)) as plain:
+            x.data[key]
+        with pytest.raises(plain.type) as found:
+            x[key]
+        assert str(found.value) == str(plain.value)
+
+
+@pytest.mark.parametrize("name", ["unit", "mask", "own errors"])
+def test_what_selects_in_the_place_of_a_rule_leaves_subclasses_and_rules_of_others_alone(name: str) -> None:
+    x = ARRAYS[name]()
+    cls = type(x)
+    own = type("Own", (cls,), {})
+    part: Any = object.__new__(own)
+    part.__dict__.update(vars(x))
+    for _ in range(2):
+        assert same(x[1, 2:], part[1, 2:])
+        assert [row.shape for row in x] == [row.shape for row in part] == [(6,)] * 4
+    with dk.local_registrations():
+        dk.implements(dk.getitem, own)(lambda x, key: "of the subclass")
+        assert part[1] == "of the subclass"
+        assert list(part) == ["of the subclass"] * 4
+        assert type(x[1]) is cls
+
+
+def test_a_part_is_a_view_that_its_family_knows() -> None:
+    q = QuantityTensor(NUMBERS.copy(), "m")
+    for key in (1, (1, 2), (slice(None), 0), ...):
+        part = q[key]
+        before = part.data._version
+        q.data[...] = 7.0
+        assert part.data._version == before + 1
+        assert part.data.shape == NUMBERS[key].shape
+        assert dk.all(part.data == 7.0)
+    leaf: Any = dk.tensor(NUMBERS, requires_grad=True)
+    part = QuantityTensor(leaf, "m")[1, 2]
+    part.data.backward()
+    assert leaf.grad.sum().item() == 1.0
+    with Asked() as mode:
+        q[1]
+    assert mode.asked == 1
+
+
 class Bare(dk.Tensor):
     """A subclass with nothing of its own."""
 
 
 @pytest.mark.parametrize(
     ("change", "most"),
-    [(lambda x: x[1], 36), (lambda x: x[1, 2], 36), (list, 122)],
-    ids=["row", "element", "rows"],
+    [(lambda x: x[1], 36), (lambda x: x[1, 2], 36), (lambda x: x[ROWS], 42), (list, 102)],
+    ids=["row", "element", "places", "rows"],
 )
 def test_a_view_of_a_subclass_with_nothing_to_take_over_takes_few_steps(change: Any, most: int) -> None:
     x = Bare(NUMBERS)
@@ -162,13 +244,22 @@ def test_parts_of_a_subclass_take_over_what_there_is() -> None:
     x, noted, slotted = Named(NUMBERS), Noted(NUMBERS), Slotted(NUMBERS)
     assert not hasattr(x[1], "name")
     x.name, slotted.place = "a", "b"
-    for key in (1, slice(1), (1, 2), ROWS):
+    for key in (1, slice(1), (1, 2), ROWS, dk.asarray(ROWS), [0, 1]):
         assert x[key].name == "a"
         assert noted[key].made_by == "getitem"
         assert slotted[key].place == "b"
     assert [row.name for row in x] == ["a"] * len(NUMBERS)
     assert [row.made_by for row in noted] == ["getitem"] * len(NUMBERS)
     assert [row.place for row in slotted] == ["b"] * len(NUMBERS)
+
+
+def test_rows_take_over_what_a_loop_over_them_sets() -> None:
+    x: Any = Named(NUMBERS)
+    names = []
+    for row in x:
+        names.append(getattr(row, "name", None))
+        x.name = f"row {len(names)}"
+    assert names == [None, "row 1", "row 2", "row 3"]
 
 
 @pytest.mark.filterwarnings("ignore::dispatchkit.errors.ReplacementWarning")

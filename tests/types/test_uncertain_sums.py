@@ -124,8 +124,112 @@ def test_parts_of_an_array_are_as_its_elements() -> None:
     assert vars(again).keys() == {"data", "factor", "sources"}
 
 
+PARTS: dict[str, Any] = {
+    "an index": lambda x: x[1:3],
+    "an array of places": lambda x: x[np.asarray([1, 2])],
+    "a mask": lambda x: x[dk.asarray([False, True, True, False])],
+    "a change of shape": lambda x: x.reshape((2, 2, 2)),
+    "a transpose": lambda x: x.T,
+    "one more axis": lambda x: dk.expand_dims(x, axis=1),
+    "another order": lambda x: dk.flip(x),
+    "other places": lambda x: dk.roll(x, 1),
+    "rows": lambda x: list(x)[2],
+}
+VIEWS = ("an index", "a change of shape", "a transpose", "one more axis", "another order", "rows")
+
+
+@pytest.mark.parametrize("sources", ["own", "common"])
+@pytest.mark.parametrize("name", PARTS)
+def test_what_is_asked_of_a_part_later_is_as_it_was(name: str, sources: str) -> None:
+    values = np.arange(8.0).reshape(4, 2)
+    x = UncertainTensor(values.copy(), 0.1 + values)
+    if sources == "common":
+        x = dk.cumulative_sum(x, axis=0)
+    expected = PARTS[name](x.data)
+    part, same = PARTS[name](x), PARTS[name](x)
+    assert part.data.tolist() == expected.tolist()
+    assert float(dk.max(dk.abs((part - same).std))) == 0
+    std = PARTS[name](x.std)
+    np.testing.assert_allclose(part.std.numpy(), std.numpy())
+    again = pickle.loads(pickle.dumps(PARTS[name](x)))
+    np.testing.assert_array_equal((again - part).std.numpy(), np.zeros(part.shape))
+    assert vars(again).keys() == {"data", "factor", "sources"}
+
+
+@pytest.mark.parametrize("name", PARTS)
+def test_a_part_that_shows_the_numbers_shows_their_changes_and_a_copy_does_not(name: str) -> None:
+    x = UncertainTensor(np.arange(8.0).reshape(4, 2), 0.1)
+    part, before = PARTS[name](x), PARTS[name](x.data).tolist()
+    x.data += 1.0
+    changed = PARTS[name](x.data).tolist()
+    assert part.data.tolist() == (changed if name in VIEWS else before)
+    if name in VIEWS:
+        part = PARTS[name](x)
+        part.data[...] = -1.0
+        assert -1.0 in x.data.numpy()
+
+
+@pytest.mark.parametrize("name", VIEWS)
+def test_a_part_of_numbers_with_other_contents_since_has_those_of_before(name: str) -> None:
+    x = UncertainTensor(np.arange(8.0).reshape(4, 2), 0.1)
+    part, before = PARTS[name](x), PARTS[name](x.data).tolist()
+    x.data.data = dk.zeros(8)
+    assert part.data.tolist() == before
+
+
+@pytest.mark.parametrize("name", VIEWS)
+def test_a_part_that_was_chosen_before_numbers_became_a_leaf_is_outside_of_the_graph(name: str) -> None:
+    x = UncertainTensor(np.arange(8.0).reshape(4, 2), 0.1)
+    part = PARTS[name](x)
+    x.data.requires_grad_()
+    assert not part.data.requires_grad
+    assert PARTS[name](x).data.requires_grad
+
+
+def test_places_and_standard_deviations_that_change_later_change_no_copy() -> None:
+    x, places = UncertainTensor(np.arange(4.0), np.arange(4.0)), np.asarray([1, 2])
+    part = x[places]
+    places[...] = 0
+    x.factor[...] = 9.0
+    assert (part.data.tolist(), part.std.tolist()) == ([1.0, 2.0], [1.0, 2.0])
+
+
+@pytest.mark.parametrize("key", [np.asarray([9]), np.asarray([0.5]), 9], ids=repr)
+def test_an_index_that_does_not_fit_raises_at_once(key: Any) -> None:
+    with pytest.raises(IndexError, match="getitem"):
+        UncertainTensor(np.arange(4.0), 0.1)[key]
+
+
+@pytest.mark.parametrize("args", [((3, 3),), ((-1, 5),), (("2", 4),)], ids=repr)
+def test_a_move_that_does_not_fit_raises_at_once(args: Any) -> None:
+    x = np.arange(8.0)
+    with pytest.raises((ValueError, TypeError)) as plain:
+        dk.reshape(dk.asarray(x), *args)
+    with pytest.raises(plain.type) as found:
+        dk.reshape(UncertainTensor(x, 0.1), *args)
+    assert str(found.value) == str(plain.value)
+
+
+@pytest.mark.parametrize(
+    ("take", "most"),
+    [
+        (lambda x: x[1], 36),
+        (lambda x: x[np.asarray([2, 1])], 44),
+        (lambda x: x.reshape((2, 2)), 80),
+        (list, 74),
+    ],
+    ids=["element", "places", "shape", "rows"],
+)
+def test_a_part_of_which_nothing_is_asked_takes_few_steps(take: Any, most: int) -> None:
+    x = UncertainTensor(np.arange(4.0), 0.1)
+    take(x)
+    assert steps_of(lambda: take(x)) < most
+
+
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="processes are not forked here")
 @pytest.mark.filterwarnings("ignore:.*multi-threaded, use of fork:DeprecationWarning")  # of threads of other tests
+@pytest.mark.filterwarnings("ignore:.*_at_fork:pytest.PytestUnraisableExceptionWarning")  # of JAX
+@pytest.mark.filterwarnings("ignore:os.fork.. was called:RuntimeWarning")
 def test_a_forked_process_numbers_sources_anew() -> None:
     reading, writing = os.pipe()
     child = os.fork()

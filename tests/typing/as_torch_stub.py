@@ -202,7 +202,10 @@ def _member(path: str, name: str, value: Any, lines: set[str]) -> str:
 
 
 def _derived(name: str, cls: type) -> str:
-    base = next(each for each in cls.__mro__[1:] if each is dispatchkit.as_torch.Tensor or each.__module__ in PUBLIC)
+    public = (each for each in cls.__mro__[1:] if each is dispatchkit.as_torch.Tensor or each.__module__ in PUBLIC)
+    base = next(public, None)
+    if base is None:
+        return f"\nclass {name}:\n{_constructor(cls)}"
     if base in cls.__mro__[1:2] and cls.__module__ != f"{HOME}.nn":
         return f"\nclass {name}({_named(base)}): ...\n"
     return f"\nclass {name}({_named(base)}):\n{_constructor(cls)}"

@@ -80,6 +80,7 @@ def arguments_by_name(
             raise TypeError(f"dispatchkit.as_torch.{path} got multiple values for argument {key!r}")
         if key not in table.IGNORED:
             given[name] = value
+    given = with_first_in_front(names, given)
     drop_unused(path, targets, given)
     for name, value in given.items():
         if type(value) is list:
@@ -90,6 +91,13 @@ def arguments_by_name(
             given[name] = OF_PYTHON.get(value, value)
         elif type(value) is int and takes_one_length(path, name, targets):
             given[name] = (value,)
+    return given
+
+
+def with_first_in_front(names: Sequence[str], given: dict[str, Any]) -> dict[str, Any]:
+    """Return arguments with the first parameter's in front, as checks find it whatever order a call has them in."""
+    if names and names[0] in given and next(iter(given)) != names[0]:
+        return {names[0]: given[names[0]]} | given
     return given
 
 

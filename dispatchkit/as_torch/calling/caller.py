@@ -30,9 +30,9 @@ from dispatchkit.as_torch.calling import (  # noqa: F401  # they enter what they
     window_checks,
 )
 from dispatchkit.as_torch.calling.arguments import arguments_by_name, count_of_tensors, in_new_order
-from dispatchkit.as_torch.calling.checks import CHECKS, EACH_TIME, LOOKS, kind_of
+from dispatchkit.as_torch.calling.checks import CHECKS, EACH_TIME, LOOKS
 from dispatchkit.as_torch.calling.dtypes import FACTORS, UNIFORM, check_dtypes, check_factors
-from dispatchkit.as_torch.calling.outputs import written_into
+from dispatchkit.as_torch.calling.outputs import is_of_one_dtype, written_into
 from dispatchkit.as_torch.calling.plans import Plan, key_of, plan_of, unchanged_by
 from dispatchkit.as_torch.calling.promotion import PROMOTING, in_common_dtype
 from dispatchkit.as_torch.calling.raised import as_raised_by_pytorch
@@ -50,6 +50,7 @@ from dispatchkit.as_torch.calling.sequences import check_several
 from dispatchkit.as_torch.calling.signatures import (
     NAMES,
     OF_LENGTHS,
+    OF_ONE_LENGTH,
     check_method,
     check_single_types,
     check_types,
@@ -57,9 +58,11 @@ from dispatchkit.as_torch.calling.signatures import (
     numbers_of,
     signatures_of,
 )
+from dispatchkit.as_torch.shared import kind_of
 from dispatchkit.backends.arrays import dtype_name, numpy_dtype
 from dispatchkit.declare.libraries import making_like
 from dispatchkit.declare.namespace import tensor_namespace as xp
+from dispatchkit.declare.wrapping import wrap_array
 from dispatchkit.graph.storage import Storage
 from dispatchkit.tree import map_leaves, sequence_items
 
@@ -98,6 +101,7 @@ class FunctionCaller:
     shown : the parameters that it shows
     count : how many of them it takes by position alone
     adopt : makes results those of PyTorch's spelling
+    cls : the class of its tensors
     """
 
     def __init__(
@@ -109,8 +113,10 @@ class FunctionCaller:
         shown: Sequence[inspect.Parameter],
         count: int,
         adopt: Call,
+        cls: type,
     ) -> None:
-        self.path, self.function, self.names, self.targets, self.adopt = path, function, names, targets, adopt
+        self.path, self.function, self.names, self.targets = path, function, names, targets
+        self.adopt, self.cls = adopt, cls
         # The function and the method that are shown.
         self.public: Any = self
         self.method: Any = self.as_method
@@ -118,6 +124,8 @@ class FunctionCaller:
         # Whether it takes any number of tensors.
         self.several = any(p.kind is inspect.Parameter.VAR_POSITIONAL for p in shown)
         self.defaults = {p.name: p.default for p in shown}
+        # Whether it makes a tensor that nothing else holds yet.
+        self.makes = "requires_grad" in self.defaults and path != "asarray"
         self.signatures = signatures_of(path)
         self.tensors = count_of_tensors(path)
         self.refused, self.as_floats = self.signatures.refused, self.signatures.as_floats
@@ -134,8 +142,7 @@ class FunctionCaller:
         self.is_read_only = path in table.VIEWS_THERE
         self.reduces = "reduction" in targets and path.startswith("nn.functional.")
         self.axes = [p.name for p in shown if p.name in table.AXES and path not in table.NO_AXES]
-        self.has_new_axis = path in table.NEW_AXIS
-        self.lifting = None
+        self.has_new_axis, self.lifting = path in table.NEW_AXIS, None
         if path not in table.OF_NUMBERS:
             self.lifting = next((name for name in self.axes if name in LIFTED or path == "flip"), None)
         operands: list[Any] = [overload for overload in self.signatures.overloads if takes_several(overload)]
@@ -246,13 +253,6 @@ class FunctionCaller:
                 f'{self.path.rpartition(".")[2]}() missing {len(missing)} required positional arguments: "{missing[0]}"'
             ) from None
 
-    @property
-    def plans_at_once(self) -> Mapping[Any, Plan]:
-        """The plans of calls as the public function gets them, which may have an `inplace` that no plan knows."""
-        if "inplace" in self.names:
-            return {}
-        return self.plans
-
     def ask(self, args: tuple[Any, ...], kwargs: dict[str, Any], public: Call | None = None) -> Any:
         """Return what the `__torch_function__` of an argument answers, `NotImplemented` where none is to be asked."""
         if "dtype" in kwargs:
@@ -272,7 +272,7 @@ class FunctionCaller:
             len(args) + len(rest) == 1 or any(isinstance(value, Storage) for value in (*args[1:], *rest.values()))
         )
         several = self.path in LISTS or (len(self.results) > 1 and not gives_one)
-        name, same = self.path.rpartition(".")[2], self.signatures.out == "same"
+        name, same = self.path.rpartition(".")[2], is_of_one_dtype(self.path, self.signatures.out, args, rest)
         return written_into(name, kwargs["out"], self, args, rest, several=several, same=same)
 
     def as_method(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
@@ -342,8 +342,9 @@ class FunctionCaller:
         known = types in self.fitting
         if not known and not (self.path in AS_IN_NUMPY and ("axis" in kwargs or "keepdims" in kwargs)):
             check_types(self.path, args, kwargs, given)
-            if not any(getattr(x, "ndim", 1) == 0 for x in (*args, *kwargs.values())):
-                # Numbers that are arrays are taken wherever arrays are, and for plain numbers, too.
+            as_given = all(map(operator.is_, given.values(), before))
+            if as_given and not any(getattr(x, "ndim", 1) == 0 for x in (*args, *kwargs.values())):
+                # Arrays of one number are taken wherever arrays are, and for plain numbers, too.
                 self.fitting.add(types)
         self.look_at_out(given)
         for look in self.looks:
@@ -367,6 +368,8 @@ class FunctionCaller:
 
     def may_plan(self, given: dict[str, Any]) -> bool:
         """Return whether calls of the same key need not be looked at again."""
+        if isinstance(given.get("shape"), np.dtype):
+            return False  # of a view in another dtype, where the elements stand has a part in it
         return not self.is_read_only and len(self.plans) < MOST and not self.lifts(given)
 
     def has_plain_kind(self, args: tuple[Any, ...]) -> bool:
@@ -418,6 +421,8 @@ class FunctionCaller:
 
     def finished(self, y: Any) -> Any:
         """Return a result in PyTorch's spelling, its parts under their names."""
+        if self.makes and type(y) is xp.Tensor and y._memory is None:
+            return wrap_array(self.cls, y.array, y._node)
         y = self.adopt(y)
         if self.results and type(y) in (tuple, list) and len(y) == len(self.results):
             return named(self.path, self.results, y)
@@ -564,19 +569,21 @@ def as_numbers(value: Any, kinds: str) -> Any:
     Parameters
     ----------
     value : an argument
-    kinds : of elements, as NumPy abbreviates them; a truth is an integer where there are no others
+    kinds : of elements, as NumPy abbreviates them; those of lengths and lists of axes may be of one element with axes,
+        and a truth among them is an integer
     """
     if type(value) is tuple:
         if any(isinstance(each, Storage) for each in value):
-            return tuple([as_numbers(each, kinds) for each in value])
+            return tuple([as_numbers(each, OF_ONE_LENGTH if kinds == OF_LENGTHS else kinds) for each in value])
         return value
     if not isinstance(value, Storage) or value.is_tracer:
         return value
     x: Any = value
-    if x.ndim or x.requires_grad or kind_of(x) not in kinds:
+    may_have_axes = kinds == OF_ONE_LENGTH and x.numel() == 1
+    if (x.ndim and not may_have_axes) or x.requires_grad or kind_of(x) not in kinds:
         return value
-    if kinds == OF_LENGTHS:
-        return int(x)
+    if kinds in (OF_LENGTHS, OF_ONE_LENGTH):
+        return int(x.item())
     return x.item()
 
 

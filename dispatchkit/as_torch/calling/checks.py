@@ -13,7 +13,7 @@ import numpy as np
 
 from dispatchkit.as_torch.calling.promotion import common_dtype
 from dispatchkit.as_torch.calling.signatures import NAMES
-from dispatchkit.as_torch.shared import in_dtype_of
+from dispatchkit.as_torch.shared import in_dtype_of, kind_of, lengths_of
 from dispatchkit.as_torch.table import is_array
 from dispatchkit.backends.arrays import dtype_name as numpy_name
 from dispatchkit.backends.arrays import numpy_dtype
@@ -74,17 +74,6 @@ def look_each_time_of(*paths: str) -> Callable[[Check], Check]:
     return enter
 
 
-def kind_of(x: Any) -> str:
-    """Return the kind of elements of an argument, as NumPy abbreviates it."""
-    dtype = getattr(x, "dtype", None)
-    if dtype is None:
-        return np.asarray(x).dtype.kind
-    kind = getattr(dtype, "kind", None)
-    if type(kind) is str:
-        return kind
-    return str(numpy_dtype(dtype).kind)
-
-
 def dtype_name(x: Any) -> str:
     """Return what PyTorch calls the dtype of a tensor."""
     return NAMES.get(numpy_name(x.dtype), numpy_name(x.dtype))
@@ -94,9 +83,10 @@ def axis_of(given: Given, name: str = "dim", default: int = 0) -> tuple[int, int
     """Return the axis of a call, counted from the front, and its length."""
     x: Any = given.get("input", given.get("tensor"))
     axis = given.get(name, default)
-    if not x.ndim:
+    shape = lengths_of(x)
+    if not shape:
         return 0, 1
-    return axis % x.ndim, x.shape[axis]
+    return axis % len(shape), shape[axis]
 
 
 @look_of("full")
@@ -107,7 +97,9 @@ def size_and_number(given: Given) -> None:
             f"full(): argument 'fill_value' (position 2) must be Number, not a tensor of shape {[*value.shape]}"
         )
     if given.get("dtype") is not None and isinstance(value, (bool, int, float, complex)):
-        given["fill_value"] = in_dtype_of(np.empty((), numpy_dtype(given["dtype"])), value)
+        number: Any = in_dtype_of(np.empty((), numpy_dtype(given["dtype"])), value)
+        if number != value:
+            given["fill_value"] = number
 
 
 @check_of("kthvalue")
@@ -475,13 +467,6 @@ def whole_lengths(given: Given) -> None:
     count = given.get("M")
     if isinstance(count, float) and count > 1:
         raise TypeError(f"argument 'M' must be int, not float: found {count}")
-
-
-@look_each_time_of("pow")
-def negative_powers(given: Given) -> None:
-    exponent: Any = given.get("exponent")
-    if kind_of(given["input"]) in "ui" and type(exponent) is int and exponent < 0:
-        raise RuntimeError("Integers to negative integer powers are not allowed.")
 
 
 @look_of("ldexp")

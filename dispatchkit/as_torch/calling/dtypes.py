@@ -6,9 +6,9 @@ from typing import Any
 
 import numpy as np
 
-from dispatchkit.as_torch.calling.checks import dtype_name, kind_of
+from dispatchkit.as_torch.calling.checks import dtype_name
 from dispatchkit.as_torch.calling.promotion import CATEGORIES, NUMBERS, common_dtype
-from dispatchkit.as_torch.shared import in_dtype_of
+from dispatchkit.as_torch.shared import in_dtype_of, kind_of
 from dispatchkit.as_torch.table import ARGUMENTS_OF_ANY_KIND, NUMBERS_AS_OPERANDS, is_array
 
 __all__ = ["FACTORS", "UNIFORM", "check_dtypes", "check_factors"]

@@ -5,6 +5,7 @@ An index that counts from the end is taken where PyTorch takes it: by `take`, `p
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -14,16 +15,27 @@ from dispatchkit.as_torch.calling.checks import (
     axis_of,
     check_of,
     dtype_name,
-    kind_of,
     look_each_time_of,
     look_of,
     without,
 )
 from dispatchkit.as_torch.calling.indices import expect_places
+from dispatchkit.as_torch.shared import kind_of
 from dispatchkit.as_torch.table import is_array
 from dispatchkit.backends.arrays import dtype_name as numpy_name
 from dispatchkit.declare.namespace import tensor_namespace as xp
 from dispatchkit.ops.shared import nearest_offset
+
+# The stub of the reduction does not know its positional form.
+_largest: Callable[..., Any] = np.maximum.reduce
+UNSIGNED = {bits // 8: np.dtype(f"uint{bits}") for bits in (8, 16, 32, 64)}
+
+
+def _are_of_places(dtype: Any) -> bool:
+    """Return whether a dtype is one of the two of indices."""
+    if getattr(dtype, "kind", None) == "i" and getattr(dtype, "itemsize", 0) >= 4:
+        return True
+    return numpy_name(dtype) in ("int64", "int32")
 
 
 def check_bounds(index: Any, length: int, axis: int, error: type[Exception] = RuntimeError, least: int = 0) -> None:
@@ -43,6 +55,11 @@ def check_bounds(index: Any, length: int, axis: int, error: type[Exception] = Ru
     if getattr(index, "is_tracer", False) or not hasattr(index, "array"):
         return
     places = np.asarray(index.array)
+    if places.dtype.kind == "i" and not least and places.dtype.isnative:
+        # Without a sign the negative ones are the largest.
+        unsigned = places.view(UNSIGNED[places.itemsize])
+        if not places.size or _largest(unsigned, None) < length:
+            return
     if places.size and not least <= places.min() <= places.max() < length:
         outside = places[(places < least) | (places >= length)]
         raise error(f"index {outside.flat[0]} is out of bounds for dimension {axis} with size {length}")
@@ -53,7 +70,7 @@ def check_bounds(index: Any, length: int, axis: int, error: type[Exception] = Ru
 )
 def dtypes_at_places(given: Given) -> None:
     index: Any = given.get("index", given.get("indices"))
-    if is_array(index) and index.numel() and numpy_name(index.dtype) not in ("int64", "int32"):
+    if is_array(index) and not _are_of_places(index.dtype) and index.numel():
         raise RuntimeError("index: Expected dtype int32/int64 for index")
     source: Any = given.get("source")
     if is_array(source) and source.dtype != given["input"].dtype:
@@ -250,7 +267,7 @@ def slices_to_combine(given: Given) -> None:
     x, index, source = given["input"], given["index"], given["source"]
     axis, length = axis_of(given)
     count = index.numel()
-    if not x.ndim and not source.ndim and count != 1:
+    if not axis and not source.ndim and count != 1:
         raise IndexError("Dimension specified as 0 but tensor has no dimensions")
     if count != (source.shape[axis] if axis < source.ndim else 1):
         raise RuntimeError(
@@ -277,15 +294,14 @@ def slices_to_copy(given: Given) -> None:
         )
     if not source.ndim and count != 1:
         raise IndexError(f"index_copy_(): When source is scalar, index should have one element (got {count})")
-    if source.ndim and x.ndim and count != source.shape[axis]:
-        raise IndexError(
-            f"index_copy_(): Number of indices ({count}) should be equal to source.size(dim) ({source.shape[axis]})"
-        )
-    parts = without(x.shape, axis) if x.ndim else ()
-    if x.ndim and (without(source.shape, axis) if source.ndim else ()) != parts:
+    if without(source.shape, axis) != without(x.shape, axis):
         raise RuntimeError(
             f"index_copy_(): Source/destination tensor must have same slice shapes, found {[*source.shape]} and "
             f"{[*x.shape]} apart from dimension {axis}"
+        )
+    if source.ndim and count != source.shape[axis]:
+        raise IndexError(
+            f"index_copy_(): Number of indices ({count}) should be equal to source.size(dim) ({source.shape[axis]})"
         )
     check_bounds(index, length, axis, IndexError)
 
@@ -393,3 +409,9 @@ def order_of_margins(given: Given) -> None:
     if target.ndim > 1 or target.numel() != samples:
         raise RuntimeError(f"multi_margin_loss: Expected target size [{samples}], but got {[*target.shape]}")
     expect_classes("target out of range", x, target, 0)
+
+
+@look_of("grid_sampler_2d", "grid_sampler_3d", "nn.functional.grid_sample")
+def axes_of_samples(given: Given) -> None:
+    if not (given["input"].ndim and given["grid"].ndim):
+        raise np.exceptions.AxisError("Dimension specified as 0 but tensor has no dimensions")

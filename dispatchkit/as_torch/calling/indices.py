@@ -7,8 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from dispatchkit.as_torch.calling.checks import dtype_name, kind_of
-from dispatchkit.as_torch.shared import in_dtype_of
+from dispatchkit.as_torch.calling.checks import dtype_name
+from dispatchkit.as_torch.shared import in_dtype_of, kind_of
 from dispatchkit.as_torch.table import is_array
 from dispatchkit.backends.arrays import dtype_name as numpy_name
 from dispatchkit.declare.namespace import tensor_namespace as xp
@@ -178,7 +178,7 @@ def check_dtype_of_places(x: Any, key: Any, value: Any, *, accumulate: bool = Fa
         raise RuntimeError(f"value cannot be converted to type {dtype_name(x)} without overflow")
     if of_one and np.ndim(arrays[0]) and not elements.is_tracer:
         in_dtype_of(x, elements.item())  # raises if it is a number that the dtype does not hold
-    if not arrays or (of_one and np.ndim(arrays[0])):
+    if (not arrays and not accumulate) or (of_one and np.ndim(arrays[0])):
         return
     x[key]  # raises if the index itself is at fault
     raise RuntimeError(

@@ -7,9 +7,10 @@ from typing import Any
 
 import numpy as np
 
-from dispatchkit.as_torch.calling.checks import Given, dtype_name, kind_of, look_each_time_of, look_of
+from dispatchkit.as_torch.calling.checks import Given, dtype_name, look_each_time_of, look_of
 from dispatchkit.as_torch.calling.promotion import promote_types
 from dispatchkit.as_torch.calling.signatures import NAMES
+from dispatchkit.as_torch.shared import kind_of
 from dispatchkit.as_torch.table import is_array
 from dispatchkit.backends.arrays import dtype_name as numpy_name
 from dispatchkit.backends.arrays import numpy_dtype

@@ -8,13 +8,14 @@ from typing import Any
 
 import numpy as np
 
-from dispatchkit.as_torch.calling.checks import Given, check_of, dtype_name, kind_of, look_each_time_of, look_of
+from dispatchkit.as_torch.calling.checks import Given, check_of, dtype_name, look_each_time_of, look_of
 from dispatchkit.as_torch.calling.promotion import CATEGORIES
 from dispatchkit.as_torch.calling.refused import are_mixed
-from dispatchkit.as_torch.shared import in_dtype_of
+from dispatchkit.as_torch.shared import in_dtype_of, kind_of, lengths_of
 from dispatchkit.as_torch.table import is_array
 from dispatchkit.backends.arrays import dtype_name as numpy_name
 from dispatchkit.backends.arrays import numpy_dtype
+from dispatchkit.backends.numpy_sums import HALF
 from dispatchkit.declare.namespace import tensor_namespace as xp
 
 F = "nn.functional."
@@ -27,7 +28,7 @@ NAMES_OF_NUMBERS = frozenset(
 
 @look_each_time_of(
     *(f"{F}{name}" for name in ("threshold", "hardtanh", "hardshrink", "leaky_relu", "elu", "celu", "softplus", "pad")),
-    *("constant_pad_nd", "index_fill", "addmm", "addmv", "addbmm", "baddbmm", "lerp"),
+    *("constant_pad_nd", "index_fill", "addmv"),
 )
 def numbers_that_fit(given: Given) -> None:
     x: Any = given["input"]
@@ -66,11 +67,15 @@ def least_share_that_fits(given: Given) -> None:
         expect_number(x, least)
 
 
+HALF_RANGE = float(np.finfo(HALF).max)
+
+
 @look_each_time_of("clamp", "clip", "clamp_min", "clamp_max", "histc")
 def bounds_that_fit(given: Given) -> None:
     for name in ("min", "max"):
         bound: Any = given.get(name)
-        if isinstance(bound, float) and kind_of(given["input"]) == "f":
+        # What half precision holds is within the range of all.
+        if isinstance(bound, float) and not -HALF_RANGE <= bound <= HALF_RANGE and kind_of(given["input"]) == "f":
             expect_number(given["input"], bound)
 
 
@@ -200,10 +205,10 @@ def _look_at_dropout(path: str, *, training: bool) -> None:
     @look_each_time_of(path)
     def floats_to_drop(given: Given) -> None:
         x = given["input"]
-        draws = given.get("training", training) and 0 < given.get("p", 0.5) < 1
+        draws = given.get("training", training) and 0 < given.get("p", 0.5) < 1 and x.numel()
         if path.endswith("alpha_dropout") and draws and kind_of(x) == "c":
             raise NotImplementedError(f'"{path.rpartition(".")[2]}" not implemented for {dtype_name(x)!r}')
-        if draws and kind_of(x) in "bui" and x.numel():
+        if draws and kind_of(x) in "bui":
             raise RuntimeError(f"result type Double can't be cast to the desired output type {dtype_name(x)}")
 
 
@@ -249,7 +254,8 @@ def dtype_of_bias(given: Given) -> None:
     bias: Any = given.get("bias")
     if is_array(bias) and kind_of(x) == "c" and bias.dtype != x.dtype:
         raise RuntimeError(f"Input type ({dtype_name(x)}) and bias type ({dtype_name(bias)}) should be the same")
-    if is_array(bias) and kind_of(bias) == "f" and kind_of(x) in "bui":
+    is_word = isinstance(given.get("padding"), str)
+    if is_array(bias) and kind_of(bias) == "f" and kind_of(x) in "bui" and not is_word:
         raise RuntimeError(f"result type {dtype_name(bias)} can't be cast to the desired output type {dtype_name(x)}")
     if is_array(bias) and kind_of(bias) != "c":
         given["bias"] = xp.astype(bias, x.dtype, copy=False)
@@ -294,7 +300,8 @@ def dtype_of_weights(given: Given) -> None:
         raise RuntimeError(
             "binary_cross_entropy_with_logits: Subtraction, the `-` operator, with a bool tensor is not supported"
         )
-    arrays = {name: value for name, value in given.items() if is_array(value)}
+    names = ("input", "target", "weight", "pos_weight")
+    arrays: dict[str, Any] = {name: given[name] for name in names if is_array(given.get(name))}
     target = given["target"]
     if kind_of(given["input"]) != "f" or len({numpy_dtype(x.dtype) for x in arrays.values()}) < 2:
         return
@@ -329,12 +336,13 @@ def sizes_of_batches(given: Given) -> None:
     x, target = given["input"], given["target"]
     if not (is_array(x) and is_array(target)):
         return
-    if not x.ndim:
+    shape, places = lengths_of(x), lengths_of(target)
+    if not shape:
         raise ValueError("Expected 1 or more dimensions (got 0)")
-    count = (*target.shape, 0)[0]
-    if x.ndim > 1 and x.shape[0] != count:
-        raise ValueError(f"Expected input batch_size ({x.shape[0]}) to match target batch_size ({count}).")
-    if x.ndim > 1 and not target.ndim:
+    count = (*places, 0)[0]
+    if len(shape) > 1 and shape[0] != count:
+        raise ValueError(f"Expected input batch_size ({shape[0]}) to match target batch_size ({count}).")
+    if len(shape) > 1 and not places:
         raise np.exceptions.AxisError("Dimension specified as 0 but tensor has no dimensions")
 
 
@@ -404,7 +412,10 @@ def sign_of_variance(given: Given) -> None:
 
 @look_each_time_of(f"{F}interpolate", f"{F}upsample", f"{F}upsample_nearest", f"{F}upsample_bilinear")
 def lengths_that_fit(given: Given) -> None:
-    x, factors = given["input"], given.get("scale_factor")
+    x: Any = given["input"]
+    factors: Any = given.get("scale_factor")
+    if type(factors) in (int, float) and abs(factors) < 2.0**20:  # as most are, times which no length overflows
+        return
     if factors is None or x.ndim < 3 or np.size(factors) not in (1, x.ndim - 2):
         return
     lengths = np.multiply(x.shape[2:], np.asarray(factors, dtype=np.float64))
@@ -436,7 +447,7 @@ def shapes_of_statistics(given: Given) -> None:
 
 @look_each_time_of(f"{F}batch_norm", f"{F}instance_norm", "native_batch_norm")
 def both_statistics(given: Given) -> None:
-    if len({given.get(name) is None for name in ("running_mean", "running_var")}) > 1:
+    if (given.get("running_mean") is None) is not (given.get("running_var") is None):
         raise ValueError("running_mean and running_var must either both be None or neither be None")
 
 
@@ -452,9 +463,10 @@ def elements_of_groups(given: Given) -> None:
     x, groups = given["input"], given["num_groups"]
     if isinstance(groups, bool):
         raise TypeError("group_norm(): argument 'num_groups' (position 2) must be int, not bool")
+    lengths = tuple(x.shape)
     # As PyTorch counts them: samples times channels of a group, and what lies behind.
-    if x.ndim > 1 and groups > 0 and x.shape[0] * x.shape[1] // groups * math.prod(x.shape[2:]) == 1:
-        raise ValueError(f"Expected more than 1 value per channel when training, got input size {[*x.shape]}")
+    if len(lengths) > 1 and groups > 0 and lengths[0] * lengths[1] // groups * math.prod(lengths[2:]) == 1:
+        raise ValueError(f"Expected more than 1 value per channel when training, got input size {[*lengths]}")
 
 
 @look_of(f"{F}scaled_dot_product_attention")
@@ -490,71 +502,6 @@ def axes_of_slopes(given: Given) -> None:
         )
 
 
-def _look_at_lengths(name: str, axes: int) -> None:
-    @look_of(f"{F}{name}")
-    def count_of_lengths(given: Given) -> None:
-        lengths = given.get("output_size")
-        x = given["input"]
-        if isinstance(lengths, tuple) and is_array(x) and x.ndim <= len(lengths) and axes > 1:
-            raise ValueError(f"{name}: Input dimension should be at least {len(lengths) + 1}, found {x.ndim}")
-        if isinstance(lengths, tuple) and len(lengths) != axes and is_array(x) and x.ndim in (axes + 1, axes + 2):
-            raise RuntimeError(f"{name}: output_size must be {axes}, found {len(lengths)}: {lengths}")
-
-
-for _axes in (1, 2, 3):
-    _look_at_lengths(f"adaptive_avg_pool{_axes}d", _axes)
-    _look_at_lengths(f"adaptive_max_pool{_axes}d", _axes)
-
-
-@look_each_time_of(f"{F}pad", "constant_pad_nd")
-def widths_of_padding(given: Given) -> None:
-    x, widths, word = given["input"], given["pad"], given.get("mode", "constant")
-    if not isinstance(widths, tuple):
-        return
-    if len(widths) % 2:
-        raise RuntimeError(f"Padding length must be divisible by 2, found {len(widths)}")
-    if len(widths) > 2 * x.ndim:
-        raise RuntimeError(
-            f"Padding length should be less than or equal to two times the input dimension but got padding length "
-            f"{len(widths)} and input of dimension {x.ndim}"
-        )
-    if word == "constant":
-        return
-    if given.get("value") not in (None, 0):
-        raise RuntimeError(f'Padding mode "{word}" doesn\'t take in value argument')
-    axes = len(widths) // 2
-    if not axes or x.ndim not in (axes + 1, axes + 2):
-        raise NotImplementedError(f"Padding size {len(widths)} is not supported for {x.ndim}D input tensor.")
-    if word != "circular" and kind_of(x) == "b":
-        raise NotImplementedError(f"\"{word} padding\" not implemented for 'Bool'")
-    if word != "circular":
-        check_lengths_of_padding(x, widths, word)
-    elif any(width > x.shape[-1 - place // 2] + min(widths[place ^ 1], 0) for place, width in enumerate(widths)):
-        raise RuntimeError(f"Padding value causes wrapping around more than once: {[*widths]} of {[*x.shape]}")
-
-
-def check_lengths_of_padding(x: Any, widths: tuple[int, ...], word: str) -> None:
-    """Raise if an axis has too few elements to be reflected or repeated, or a result has fewer than none."""
-    axes = len(widths) // 2
-    lengths = x.shape[x.ndim - axes :][::-1]
-    if 0 in x.shape[-axes - 1 :]:
-        raise RuntimeError(
-            f"Expected a tensor with possibly 0 batch size and other non-zero dimensions for input, but got: "
-            f"{[*x.shape]}"
-        )
-    for place, length in enumerate(lengths):
-        before, after = widths[2 * place : 2 * place + 2]
-        if word == "reflect" and max(before, after) >= length:
-            raise RuntimeError(
-                f"Argument #4: Padding size should be less than the corresponding input dimension, but got: padding "
-                f"({before}, {after}) at dimension {x.ndim - 1 - place} of input {[*x.shape]}"
-            )
-        if length + before + after < 1:
-            raise RuntimeError(
-                f"input (dimension {x.ndim - 1 - place}: {length}) is too small for the padding ({before}, {after})"
-            )
-
-
 REAL_OPTIONS = ("leaky_relu", "elu", "celu", "threshold", "softplus", "softshrink", "hardshrink", "rrelu", "hardtanh")
 
 
@@ -573,13 +520,6 @@ def options_that_fit(given: Given) -> None:
         raise RuntimeError(f"value cannot be converted to type {dtype_name(x)} without overflow")
     value = given.get("value")
     if kind_of(x) in "ui" and isinstance(value, float) and not math.isfinite(value):
-        raise RuntimeError(f"value {value} cannot be converted to type {dtype_name(x)} without overflow")
-
-
-@look_of(f"{F}pad")
-def sign_of_padding(given: Given) -> None:
-    x, value = given["input"], given.get("value")
-    if kind_of(x) == "u" and isinstance(value, int) and value < 0 and adds_elements(given):
         raise RuntimeError(f"value {value} cannot be converted to type {dtype_name(x)} without overflow")
 
 

@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any, NoReturn
 
 import numpy as np
 
-from dispatchkit.as_torch.calling.checks import Given, dtype_name, kind_of, look_each_time_of, look_of
+from dispatchkit.as_torch.calling.checks import Given, dtype_name, look_each_time_of, look_of
 from dispatchkit.as_torch.calling.network_checks import expect_number
 from dispatchkit.as_torch.calling.promotion import common_dtype
+from dispatchkit.as_torch.shared import is_half, kind_of
 from dispatchkit.as_torch.table import is_array
 from dispatchkit.backends.arrays import numpy_dtype
+from dispatchkit.backends.numpy_sums import HALF, SINGLE
 from dispatchkit.declare.namespace import tensor_namespace as xp
 
 __all__ = ["numbers_in"]
@@ -25,6 +28,10 @@ OF_ONE_DTYPE = {
     **dict.fromkeys(("linspace", "logspace"), ("start", "end")),
     "where": ("input", "other"),
 }
+# Functions that compute half precision in single precision, and one that rounds numbers into it.
+IN_SINGLE = frozenset({"addcdiv", "addcmul", f"{F}rrelu"})
+ROUNDING = frozenset({"where"})
+OF_SINGLE = np.empty((), SINGLE)
 PLAIN = frozenset({bool, int, float, complex})
 WHOLE = frozenset({bool, int})
 # What makes a value a number, an array or a sequence of numbers.
@@ -147,10 +154,17 @@ def integers_that_fit(given: Given) -> None:
             raise RuntimeError(f"value {value} cannot be converted to type {dtype} without overflow")
 
 
+def _most_of(path: str, dtype: Any) -> float:
+    """Return the largest number that a function takes beside tensors of a dtype, half precision among them."""
+    if dtype == HALF and path in IN_SINGLE:
+        dtype = SINGLE
+    return float(np.finfo(dtype).max)
+
+
 def _look_at_numbers(path: str, names: tuple[str, ...]) -> None:
     @look_each_time_of(path)
     def numbers_that_fit(given: Given) -> None:
-        numbers = [given[name] for name in names if type(given.get(name)) in (float, complex)]
+        numbers = {name: given[name] for name in names if type(given.get(name)) in (float, complex)}
         if not numbers:
             return
         dtype: Any = given.get("dtype")
@@ -158,14 +172,44 @@ def _look_at_numbers(path: str, names: tuple[str, ...]) -> None:
             dtype = common_dtype([x for x in given.values() if is_array(x) and kind_of(x) in "fc"])
         if dtype is None or numpy_dtype(dtype).kind not in "fc":
             return
-        most = float(np.finfo(numpy_dtype(dtype)).max)
-        for number in numbers:
-            if np.isfinite(number) and max(abs(number.real), abs(number.imag)) > most:
+        most = _most_of(path, numpy_dtype(dtype))
+        for name, number in numbers.items():
+            if not np.isfinite(number) or max(abs(number.real), abs(number.imag)) <= most:
+                continue
+            if path not in ROUNDING or numpy_dtype(dtype) != HALF:
                 raise RuntimeError(f"value {number} cannot be converted to type {numpy_dtype(dtype)} without overflow")
+            given[name] = math.copysign(math.inf, number)
 
 
 for _path, _names in OF_ONE_DTYPE.items():
     _look_at_numbers(_path, _names)
+
+
+@look_each_time_of("addmm", "addbmm", "baddbmm", "lerp")
+def factors_that_fit(given: Given) -> None:
+    x: Any = given["input"]
+    if x.dtype == HALF:
+        x = OF_SINGLE  # in which half precision is computed
+    for name in ("alpha", "beta", "weight"):
+        number: Any = given.get(name)
+        if isinstance(number, (int, float)):
+            expect_number(x, number)
+
+
+@look_each_time_of("pow")
+def exponents_that_fit(given: Given) -> None:
+    exponent: Any = given.get("exponent")
+    if type(exponent) is not int and type(exponent) is not float:
+        return
+    x = given["input"]
+    kind = kind_of(x)
+    if kind in "ui" and type(exponent) is int:
+        if exponent < 0:
+            raise RuntimeError("Integers to negative integer powers are not allowed.")
+        if is_array(x):
+            expect_number(x, exponent)
+    elif kind == "f" and is_half(x):
+        expect_number(x, exponent)
 
 
 @look_of("addcdiv", "addcmul")
@@ -178,6 +222,47 @@ def real_factor(given: Given) -> None:
         expect_number(np.empty((), dtype), value)
     if dtype.kind in "bui" and isinstance(value, float):
         given["value"] = int(value)  # as numbers of integers are
+
+
+@look_of(f"{F}cross_entropy")
+def dtypes_of_shares(given: Given) -> None:
+    x, target = given["input"], given["target"]
+    if not is_array(target) or target.shape != x.shape:
+        return
+    if kind_of(target) in "bui":
+        raise RuntimeError(
+            f"Expected floating point type for target with class probabilities, got {dtype_name(target)}"
+        )
+    weight: Any = given.get("weight")
+    if is_array(weight) and kind_of(weight) in "bui" and kind_of(x) == "f":
+        given["weight"] = xp.astype(weight, x.dtype)  # whole numbers do not make the result wider
+
+
+@look_of(f"{F}mse_loss")
+def no_booleans_with_weights(given: Given) -> None:
+    x = given["input"]
+    weight: Any = given.get("weight")
+    if is_array(weight) and weight.shape == x.shape and "b" in (kind_of(x), kind_of(given["target"])):
+        raise RuntimeError("mse_loss: Subtraction, the `-` operator, with a bool tensor is not supported")
+
+
+@look_of("bincount")
+def length_of_weights(given: Given) -> None:
+    x = given["input"]
+    weights: Any = given.get("weights")
+    if is_array(weights) and x.ndim == 1 and weights.shape != x.shape:
+        raise RuntimeError(
+            f"bincount: weights should be 1-d and have the same length as input, found shape {[*weights.shape]} for "
+            f"{[*x.shape]}"
+        )
+
+
+@look_of("tensordot")
+def axes_that_are_numbers(given: Given) -> None:
+    dims: Any = given.get("dims")
+    if not is_array(dims) or dims.is_tracer:
+        return
+    given["dims"] = int(dims.item()) if dims.numel() == 1 else tuple(map(tuple, dims.tolist()))
 
 
 @look_of("as_tensor", "asarray", "tensor")

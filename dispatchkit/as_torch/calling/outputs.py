@@ -14,7 +14,7 @@ from dispatchkit.graph.storage import Storage
 from dispatchkit.transforms import Dual
 from dispatchkit.tree import leaves, sequence_items
 
-__all__ = ["written_into"]
+__all__ = ["is_of_one_dtype", "written_into"]
 
 # Functions whose results are written into booleans, or bytes, alone.
 OF_TRUTH = frozenset({"all", "any"})
@@ -22,10 +22,39 @@ OF_TRUTH = frozenset({"all", "any"})
 JOINING = frozenset(
     {"cat", "concat", "concatenate", "stack", "hstack", "vstack", "row_stack", "dstack", "column_stack"}
 )
-
-
+# Functions whose results, where bounds are plain numbers, are written into their own dtype.
+OF_BOUNDS = frozenset({"clamp", "clip", "clamp_max", "clamp_min"})
 # Functions whose results are written into real numbers alone.
 OF_REAL_NUMBERS = frozenset({"irfft", "irfft2", "irfftn", "hfft", "hfft2", "hfftn"})
+# Functions of truth, places and counts, which have no derivatives: they are written, whatever requires a gradient.
+WITHOUT_DERIVATIVES = frozenset(
+    {
+        *("all", "any", "argmax", "argmin", "argsort", "bucketize", "histc", "histogram", "isin"),
+        *("eq", "ne", "lt", "le", "gt", "ge", "greater", "greater_equal", "less", "less_equal", "not_equal"),
+        *("logical_and", "logical_not", "logical_or", "logical_xor", "nonzero", "nonzero_static", "searchsorted"),
+        *("isneginf", "isposinf", "signbit"),
+    }
+)
+
+
+def is_of_one_dtype(path: str, category: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> bool:
+    """Return whether `out` must be of the dtype of the result of a call.
+
+    Parameters
+    ----------
+    path : of the function
+    category : what its table says of `out`
+    args, kwargs : the other arguments
+    """
+    if path == "fft.ifft":  # that of complex numbers is written into those of other precisions
+        x: Any = (*args, kwargs.get("input"))[0]
+        return not (isinstance(x, Storage) and numpy_dtype(x.dtype).kind == "c")  # type: ignore[attr-defined]
+    if path in ("matrix_power", "linalg.matrix_power"):  # the last product is computed in `out`
+        return [*args, kwargs.get("n")][min(len(args), 1)] not in (0, 1)
+    if path in OF_BOUNDS:  # what tensors bound is written into any dtype
+        bounds = (*args[1:], *(value for name, value in kwargs.items() if name != "input"))
+        return not any(isinstance(value, Storage) for value in bounds)
+    return category == "same" or path == "where"
 
 
 def written_into(
@@ -85,8 +114,10 @@ def check_no_gradient(name: str, outs: Any, args: tuple[Any, ...], kwargs: dict[
     RuntimeError : in PyTorch's words
     NotImplementedError : likewise, if one has a tangent
     """
-    records = is_grad_enabled()
-    for each in (*outs, *args, *kwargs.values()):
+    records, read = is_grad_enabled(), (*args, *kwargs.values())
+    if name in WITHOUT_DERIVATIVES:
+        read = ()
+    for each in (*outs, *read):
         for leaf in leaves(sequence_items, each):
             if isinstance(leaf, Dual) and leaf.tangent is not None:
                 raise NotImplementedError(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 import operator
 from collections.abc import Callable, Mapping, Sequence
 from functools import cache, partial
@@ -9,6 +10,8 @@ from typing import Any
 
 import numpy as np
 
+from dispatchkit.as_torch.attributes.devices import device
+from dispatchkit.as_torch.attributes.dtypes import dtype, plain_dtype
 from dispatchkit.as_torch.attributes.shapes import Shape
 from dispatchkit.as_torch.calling.arguments import arguments_by_name
 from dispatchkit.declare.source import code_of
@@ -26,9 +29,10 @@ LONGEST = 8  # sequences whose elements have part in a key
 
 
 def key_of(args: Sequence[Any], kwargs: Mapping[str, Any]) -> Any:
-    """Return what decides how a call is carried out: the kinds of arguments, and the values of integers and texts.
+    """Return what decides how a call is carried out: the kinds of arguments; values of integers, texts and dtypes.
 
-    It is None for a call with other arguments than tensors in NumPy's memory, numbers, texts, and sequences of these.
+    It is None for a call with other arguments than tensors in NumPy's memory, numbers, texts (names of devices among
+    them), dtypes, and sequences of these.
     """
     parts: list[Any] = []
     for value in args:
@@ -66,6 +70,10 @@ def _put_parts(value: Any, parts: list[Any]) -> bool:
                 return False
     elif isinstance(value, Storage) and not value.is_tracer and type(array := value.array) is ndarray:
         parts += (cls, array.ndim, array.dtype.char)
+    elif cls is dtype or isinstance(value, np.dtype):
+        parts += (np.dtype, plain_dtype(value))
+    elif cls is device:
+        parts += (str, str.__str__(value))
     else:
         parts.append(cls)
         return cls is float
@@ -76,7 +84,7 @@ def _varies(value: Any) -> bool:
     """Return whether a call of the same key may have another value in the place of one."""
     if type(value) in SEQUENCES:
         return any(map(_varies, value))
-    return type(value) not in CONSTANTS
+    return type(value) not in CONSTANTS and not isinstance(value, (np.dtype, device))
 
 
 class _Varying:
@@ -175,8 +183,9 @@ class Plan:
             constants.append(value)
             return f"c{len(constants) - 1}"
 
-        first = [passed(x) for x in self.first]
-        arguments = [f"{name}={passed(x)}" for name, x in self.arguments.items()]
+        by_place, by_name = _by_place(function, self.first, self.arguments)
+        first = [passed(x) for x in by_place]
+        arguments = [f"{name}={passed(x)}" for name, x in by_name.items()]
         lines = []
         if self.looks:
             given = {name: passed(value) for name, _, value in self.given}
@@ -211,6 +220,23 @@ class Plan:
             look(given)
         if len(given) != len(before) or not all(map(operator.is_, given.values(), before)):
             raise OtherArgumentsError
+
+
+def _by_place(function: Any, first: Sequence[Any], arguments: Mapping[str, Any]) -> tuple[list[Any], dict[str, Any]]:
+    """Return the arguments of a call by position and by name, by position as far as a function takes them so.
+
+    An operation records what it is given by position in fewer steps.
+    """
+    by_place, by_name = list(first), dict(arguments)
+    try:
+        parameters = list(inspect.signature(function).parameters.values())
+    except (TypeError, ValueError):
+        return by_place, by_name
+    for parameter in parameters[len(by_place) :]:
+        if parameter.kind is not parameter.POSITIONAL_OR_KEYWORD or parameter.name not in by_name:
+            break
+        by_place.append(by_name.pop(parameter.name))
+    return by_place, by_name
 
 
 def _taken(source: Any, args: Sequence[Any], kwargs: Mapping[str, Any]) -> Any:
@@ -261,10 +287,12 @@ def kinds_of(args: Sequence[Any], classes: frozenset[type]) -> str | None:
         cls = type(value)
         if cls in classes:
             letters += "t"
-        elif cls in CONSTANTS:
+        elif cls in CONSTANTS or cls is device:
             letters += "c"
         elif cls is float:
             letters += "f"
+        elif cls is dtype:
+            letters += "d"
         elif cls in SEQUENCES and len(value) <= LONGEST and CONSTANTS.issuperset(map(type, value)):
             letters += "s"
         else:
@@ -287,6 +315,8 @@ def key_function(letters: str) -> Callable[..., Any]:
             parts += [f"{name}.ndim", f"{name}.dtype.num"]
         elif letter == "c":
             parts.append(name)
+        elif letter == "d":
+            parts.append(f"{name}.dtype")
         elif letter == "s":
             refused.append(f"not CONSTANTS.issuperset(map(type, {name}))")
             parts += [f"tuple({name})", f"tuple(map(type, {name}))"]
@@ -319,6 +349,8 @@ def plan_of(
     marked = tuple([_Varying(place) if _varies(value) else value for place, value in enumerate(args)])
     named = {name: _Varying(name) if _varies(value) else value for name, value in kwargs.items()}
     given = arguments_by_name(path, names, targets, marked, named)
-    arguments = {targets.get(name, name): value for name, value in given.items()}
+    # The name of a device alone, which operations take at once.
+    named = {name: str.__str__(value) if type(value) is device else value for name, value in given.items()}
+    arguments = {targets.get(name, name): value for name, value in named.items()}
     first = [arguments.pop(parameter) for parameter in by_place if parameter in arguments]
     return Plan(first, arguments, given, looks)

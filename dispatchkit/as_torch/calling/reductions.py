@@ -7,6 +7,7 @@ from collections.abc import Container
 from typing import Any
 
 from dispatchkit.as_torch.calling.plans import OtherArgumentsError
+from dispatchkit.as_torch.shared import lengths_of
 from dispatchkit.as_torch.table import is_array
 from dispatchkit.declare.namespace import tensor_namespace as xp
 
@@ -51,7 +52,7 @@ def check_reduction(path: str, targets: Container[str], given: dict[str, Any]) -
 
 
 def _are_of_other_shapes(path: str, x: Any, target: Any) -> bool:
-    return is_array(x) and is_array(target) and x.shape != target.shape and not path.endswith("kl_div")
+    return is_array(x) and is_array(target) and lengths_of(x) != lengths_of(target) and not path.endswith("kl_div")
 
 
 def refuse_other_shapes(path: str, given: dict[str, Any]) -> None:

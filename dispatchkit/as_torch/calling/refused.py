@@ -54,6 +54,16 @@ def takes_plain_distances(given: dict[str, Any]) -> bool:
     return is_l1_loss(given) and (is_complex or given.get("reduction", "mean") != "mean")
 
 
+def has_weights(given: dict[str, Any]) -> bool:
+    """Return whether the terms of a loss are weighted, which PyTorch then computes step by step."""
+    return given.get("weight") is not None
+
+
+def takes_distances(given: dict[str, Any]) -> bool:
+    """Return whether no mean of integers is asked for, or one with weights, whose dtype it has."""
+    return given.get("reduction", "mean") != "mean" or has_weights(given)
+
+
 # Kinds of elements that a function takes after all, and for which arguments.
 AFTER_ALL: dict[str, tuple[str, Callable[[dict[str, Any]], bool]]] = {
     "gradient": ("b", takes_no_axes),
@@ -62,7 +72,8 @@ AFTER_ALL: dict[str, tuple[str, Callable[[dict[str, Any]], bool]]] = {
     **dict.fromkeys(("matrix_power", "linalg.matrix_power"), ("b", lambda given: given["n"] in (0, 1))),
     "nn.functional.hardtanh": ("u", lambda given: int(given.get("min_val", -1.0)) >= 0),
     "nn.functional.smooth_l1_loss": ("uic", takes_plain_distances),
-    "nn.functional.l1_loss": ("ui", lambda given: given.get("reduction", "mean") != "mean"),
+    "nn.functional.l1_loss": ("ui", takes_distances),
+    "nn.functional.mse_loss": ("ui", has_weights),
 }
 # Functions that are other ones for some arguments, and take the dtypes of these.
 INSTEAD: dict[str, tuple[str, Callable[[dict[str, Any]], bool]]] = {

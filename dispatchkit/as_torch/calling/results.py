@@ -51,8 +51,13 @@ def in_own_memory(function: Callable[..., Any], *args: Any, **kwargs: Any) -> An
 def apart(y: Any, arguments: Any) -> Any:
     """Return results in memory of their own, where they share that of arguments."""
     arrays = [x.array for x in arguments if in_memory(x)]
-    if in_memory(y) and y.array.base is None and not any(x is y.array or x.base is y.array for x in arrays):
+    if in_memory(y) and (array := y.array).base is None:
+        for x in arrays:  # a generator takes longer than the loop
+            if x is array or x.base is array:
+                return xp.clone(y)
         return y
+    if in_memory(y):
+        return xp.clone(y) if any(np.may_share_memory(y.array, x) for x in arrays) else y
 
     def copied(part: Any) -> Any:
         if in_memory(part) and any(np.may_share_memory(part.array, x) for x in arrays):

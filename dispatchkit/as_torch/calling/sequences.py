@@ -41,8 +41,8 @@ def check_several(path: str, args: tuple[Any, ...]) -> None:
         tensors = tuple(args[0])
     if path not in ONE_BY_ONE and path not in EITHER:
         return
-    if path == "meshgrid" and not tensors:
-        raise RuntimeError("meshgrid expects a non-empty TensorList")
+    if path in ("meshgrid", "cartesian_prod") and not tensors:
+        raise RuntimeError(f"{path} expects a non-empty TensorList")
     expect_tensors(tensors, 0)
     check_ranks(path, ranks_of(path), {"tensors": tensors})
     if path in UNIFORM:

@@ -375,3 +375,16 @@ def check_axes_of_mask(x: Any, mask: Any) -> None:
             f"_input_mask expected broadcastable mask (got mask dimensionality higher than of the input): {mask.ndim} "
             f"and {x.ndim}"
         )
+
+
+@look_of("stack", "hstack", "vstack", "row_stack", "dstack", "column_stack")
+def tensors_to_stack(given: Given) -> None:
+    if given.get("tensors") == ():
+        raise RuntimeError("stack expects a non-empty TensorList")
+
+
+@look_of("linalg.multi_dot")
+def matrices_to_multiply(given: Given) -> None:
+    count = len(given["tensors"])
+    if count < 2:
+        raise RuntimeError(f"multi_dot(): expected at least 2 tensors but got {count}")

@@ -19,7 +19,16 @@ from dispatchkit.as_torch.table import SYNONYMS, SYNONYMS_OF, UNUSED, is_array
 from dispatchkit.backends.arrays import numpy_dtype
 from dispatchkit.resources import read_rows
 
-__all__ = ["OF_LENGTHS", "Argument", "Signatures", "check_single_types", "check_types", "numbers_of", "signatures_of"]
+__all__ = [
+    "OF_LENGTHS",
+    "OF_ONE_LENGTH",
+    "Argument",
+    "Signatures",
+    "check_single_types",
+    "check_types",
+    "numbers_of",
+    "signatures_of",
+]
 
 # What PyTorch's classes of dtypes are called, by NumPy's names.
 NAMES = {
@@ -202,6 +211,8 @@ def types_of(path: str) -> tuple[Argument, ...]:
 OF_NUMBERS = {"int": "iu", "float": "biufc", "Scalar": "biufc"}
 # And for numbers in lists, such as lengths and axes.
 OF_LENGTHS = "biu"
+# The same of an argument that is one number or several, which an array of one number with axes stands for, too.
+OF_ONE_LENGTH = "iub"
 
 
 @cache
@@ -220,7 +231,7 @@ def numbers_of(path: str) -> dict[str, str]:
         if argument.kind not in OF_NUMBERS:
             tensors |= {argument.name, SYNONYMS_OF.get(path, {}).get(argument.name, argument.name)}
         elif argument.several and argument.kind == "int":
-            kinds[argument.name] = OF_LENGTHS
+            kinds[argument.name] = OF_ONE_LENGTH if argument.single else OF_LENGTHS
         else:
             kinds[argument.name] = OF_NUMBERS[argument.kind]
     return {name: letters for name, letters in kinds.items() if name not in tensors}
@@ -456,8 +467,10 @@ def _is_of(path: str, argument: Argument, value: Any) -> bool:
 
 
 def _is_index(argument: Argument, value: Any) -> bool:
-    """Return whether a value is an array of a truth without axes, which stands for a number in a list of them."""
-    return bool(argument.kind == "int" and is_array(value) and not value.ndim and numpy_dtype(value.dtype).kind == "b")
+    """Return whether a value is an array of one whole number or truth, which stands for a number in a list of them."""
+    if argument.kind != "int" or not is_array(value) or getattr(value, "requires_grad", False):
+        return False
+    return math.prod(value.shape) == 1 and numpy_dtype(value.dtype).kind in "biu"
 
 
 def _is_real_number(value: Any) -> bool:

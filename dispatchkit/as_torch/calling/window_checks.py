@@ -1,4 +1,4 @@
-"""What functions of windows refuse about the values of arguments, in PyTorch's words."""
+"""What functions of windows and of padding refuse about the values of arguments, in PyTorch's words."""
 
 from __future__ import annotations
 
@@ -7,7 +7,10 @@ from typing import Any
 
 import numpy as np
 
-from dispatchkit.as_torch.calling.checks import Given, dtype_name, kind_of, look_each_time_of, look_of
+from dispatchkit.as_torch.calling.checks import Given, dtype_name, look_each_time_of, look_of
+from dispatchkit.as_torch.calling.network_checks import adds_elements
+from dispatchkit.as_torch.shared import kind_of
+from dispatchkit.as_torch.table import is_array
 from dispatchkit.backends.arrays import dtype_name as numpy_name
 
 F = "nn.functional."
@@ -272,3 +275,75 @@ def _checked_lengths(asked: Any, lengths: list[Any], steps: Any) -> list[Any]:
 for _axes in (1, 2, 3):
     _look_at_unpooling(_axes)
     _look_at_places(_axes)
+
+
+def _look_at_lengths(name: str, axes: int) -> None:
+    @look_of(f"{F}{name}")
+    def count_of_lengths(given: Given) -> None:
+        lengths = given.get("output_size")
+        x = given["input"]
+        if isinstance(lengths, tuple) and is_array(x) and x.ndim <= len(lengths) and axes > 1:
+            raise ValueError(f"{name}: Input dimension should be at least {len(lengths) + 1}, found {x.ndim}")
+        if isinstance(lengths, tuple) and len(lengths) != axes and is_array(x) and x.ndim in (axes + 1, axes + 2):
+            raise RuntimeError(f"{name}: output_size must be {axes}, found {len(lengths)}: {lengths}")
+
+
+for _axes in (1, 2, 3):
+    _look_at_lengths(f"adaptive_avg_pool{_axes}d", _axes)
+    _look_at_lengths(f"adaptive_max_pool{_axes}d", _axes)
+
+
+@look_each_time_of(f"{F}pad", "constant_pad_nd")
+def widths_of_padding(given: Given) -> None:
+    x, widths, word = given["input"], given["pad"], given.get("mode", "constant")
+    if not isinstance(widths, tuple):
+        return
+    if len(widths) % 2:
+        raise RuntimeError(f"Padding length must be divisible by 2, found {len(widths)}")
+    if len(widths) > 2 * x.ndim:
+        raise RuntimeError(
+            f"Padding length should be less than or equal to two times the input dimension but got padding length "
+            f"{len(widths)} and input of dimension {x.ndim}"
+        )
+    if word == "constant":
+        return
+    if given.get("value") not in (None, 0):
+        raise RuntimeError(f'Padding mode "{word}" doesn\'t take in value argument')
+    axes = len(widths) // 2
+    if not axes or x.ndim not in (axes + 1, axes + 2):
+        raise NotImplementedError(f"Padding size {len(widths)} is not supported for {x.ndim}D input tensor.")
+    if word != "circular" and kind_of(x) == "b":
+        raise NotImplementedError(f"\"{word} padding\" not implemented for 'Bool'")
+    if word != "circular":
+        check_lengths_of_padding(x, widths, word)
+    elif any(width > x.shape[-1 - place // 2] + min(widths[place ^ 1], 0) for place, width in enumerate(widths)):
+        raise RuntimeError(f"Padding value causes wrapping around more than once: {[*widths]} of {[*x.shape]}")
+
+
+def check_lengths_of_padding(x: Any, widths: tuple[int, ...], word: str) -> None:
+    """Raise if an axis has too few elements to be reflected or repeated, or a result has fewer than none."""
+    axes = len(widths) // 2
+    lengths = x.shape[x.ndim - axes :][::-1]
+    if 0 in x.shape[-axes - 1 :]:
+        raise RuntimeError(
+            f"Expected a tensor with possibly 0 batch size and other non-zero dimensions for input, but got: "
+            f"{[*x.shape]}"
+        )
+    for place, length in enumerate(lengths):
+        before, after = widths[2 * place : 2 * place + 2]
+        if word == "reflect" and max(before, after) >= length:
+            raise RuntimeError(
+                f"Argument #4: Padding size should be less than the corresponding input dimension, but got: padding "
+                f"({before}, {after}) at dimension {x.ndim - 1 - place} of input {[*x.shape]}"
+            )
+        if length + before + after < 1:
+            raise RuntimeError(
+                f"input (dimension {x.ndim - 1 - place}: {length}) is too small for the padding ({before}, {after})"
+            )
+
+
+@look_of(f"{F}pad")
+def sign_of_padding(given: Given) -> None:
+    x, value = given["input"], given.get("value")
+    if kind_of(x) == "u" and isinstance(value, int) and value < 0 and adds_elements(given):
+        raise RuntimeError(f"value {value} cannot be converted to type {dtype_name(x)} without overflow")

@@ -127,7 +127,10 @@ def affine_grid_generator(theta: Any, size: Any, align_corners: bool) -> Any:
 
 def grid_sampler(input: Any, grid: Any, interpolation_mode: int, padding_mode: int, align_corners: bool) -> Any:
     """Return values at points: see `torch.nn.functional.grid_sample`; numbers stand for its words, in their order."""
-    return FUNCTIONS["grid_sampler_2d"](input, grid, interpolation_mode, padding_mode, align_corners)
+    name = "grid_sampler_2d"
+    if getattr(input, "ndim", 4) == 5:
+        name = "grid_sampler_3d"
+    return FUNCTIONS[name](input, grid, interpolation_mode, padding_mode, align_corners)
 
 
 def instance_norm(

@@ -34,6 +34,7 @@ from dispatchkit.as_torch.layers.adaptive import AdaptiveLogSoftmaxWithLoss
 from dispatchkit.as_torch.layers.constructors import constructed_as_in_pytorch
 from dispatchkit.as_torch.layers.families import in_families
 from dispatchkit.as_torch.layers.hooked import OF_ALL_MODULES, give_hooks
+from dispatchkit.as_torch.layers.linear_losses import LinearCrossEntropyLoss, LinearCrossEntropyOptions
 from dispatchkit.as_torch.layers.member_tables import give_tables
 from dispatchkit.as_torch.layers.module_methods import give_module_methods
 from dispatchkit.as_torch.layers.weighted import Bilinear, DataParallel, EmbeddingBag, Softmax2d, Unflatten
@@ -108,7 +109,10 @@ OF_FUNCTIONAL = (
     *("svd_lowrank", "tensordot", "unique", "unique_consecutive", "unravel_index"),
 )
 FURTHER_TRANSFORMS = ("CatTransform", "CorrCholeskyTransform", "ReshapeTransform", "StackTransform")
-WEIGHTED = (AdaptiveLogSoftmaxWithLoss, Bilinear, DataParallel, EmbeddingBag, Softmax2d, Unflatten)
+WEIGHTED = (
+    *(AdaptiveLogSoftmaxWithLoss, Bilinear, DataParallel, EmbeddingBag, LinearCrossEntropyLoss),
+    *(Softmax2d, Unflatten),
+)
 OF_SEQUENCES = (
     *("PackedSequence", "pack_padded_sequence", "pack_sequence", "pad_packed_sequence", "pad_sequence"),
     *("unpack_sequence", "unpad_sequence"),
@@ -250,6 +254,7 @@ def _enter_layers() -> None:
     made |= in_families({**held, **made})
     layers_of_all = {**made, **lazy.lazy_layers({**held, **made}), **later}
     extend_module("nn", {**layers_of_all, "NLLLoss2d": layers_of_all["NLLLoss"]})
+    extend_module("nn", {"LinearCrossEntropyOptions": LinearCrossEntropyOptions})
     for path in ("nn.modules", "nn.modules.module"):
         extend_module(path, layers_of_all)
     extend_module("nn.modules.module", OF_ALL_MODULES)

@@ -28,7 +28,8 @@ MEMBERS: dict[str, tuple[str, ...]] = {
     **{f"_{kind}Nd": of_ranks(kind) for kind in ("ReflectionPad", "ReplicationPad", "CircularPad")},
     "_ConstantPadNd": (*of_ranks("ConstantPad"), *of_ranks("ZeroPad")),
     "_WeightedLoss": (
-        *("BCELoss", "CrossEntropyLoss", "MultiLabelSoftMarginLoss", "MultiMarginLoss", "NLLLoss", "NLLLoss2d"),
+        *("BCELoss", "CrossEntropyLoss", "LinearCrossEntropyLoss", "MultiLabelSoftMarginLoss", "MultiMarginLoss"),
+        *("NLLLoss", "NLLLoss2d"),
     ),
     "RNNBase": ("GRU", "LSTM", "RNN"),
     "RNNCellBase": ("GRUCell", "LSTMCell", "RNNCell"),

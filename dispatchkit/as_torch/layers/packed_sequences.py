@@ -100,16 +100,20 @@ def pad_sequence(
 
     Raises
     ------
-    ValueError : for another side, or no sequence
-    RuntimeError : if they cannot be gone through
+    TypeError : for a side that is no text
+    RuntimeError : for another side, or no sequence, or if they cannot be gone through
     """
     if not isinstance(sequences, Iterable):
         raise RuntimeError(  # noqa: TRY004  # as in PyTorch
             f"pad_sequence: Expected iterable for input sequences, but got arg of type: {type(sequences).__name__}"
         )
     parts = list(sequences)
+    if not isinstance(padding_side, str):
+        raise TypeError(
+            f"pad_sequence(): argument 'padding_side' (position 4) must be str, not {type(padding_side).__name__}"
+        )
     if not parts or padding_side not in ("left", "right"):
-        raise ValueError(
+        raise RuntimeError(
             f"pad_sequence: expected at least one sequence and padding_side 'left' or 'right', found {len(parts)} and "
             f"{padding_side!r}"
         )

@@ -15,7 +15,7 @@ import numpy as np
 from dispatchkit import random
 from dispatchkit.as_torch.attributes.shapes import along_axis, lengths_in
 from dispatchkit.as_torch.methods.storages import storage, untyped_storage
-from dispatchkit.as_torch.shared import element_strides, in_dtype_of, of_parts
+from dispatchkit.as_torch.shared import element_strides, of_parts, rounded_to_dtype_of
 from dispatchkit.as_torch.spelling import Tensor, adopt
 from dispatchkit.as_torch.strided import memory_of
 from dispatchkit.as_torch.table import is_array
@@ -216,7 +216,7 @@ def fill_diagonal_(self: Any, fill_value: Any, wrap: bool = False) -> Any:
     fill_value : a number
     wrap : whether the diagonal begins anew, after a row, in a matrix that has more rows than columns
     """
-    np.fill_diagonal(self, in_dtype_of(self, fill_value), wrap)
+    np.fill_diagonal(self, rounded_to_dtype_of(self, fill_value), wrap)
     return self
 
 
@@ -257,7 +257,7 @@ def set_gradient_of_dtype(self: Any, value: Any) -> None:
     ------
     RuntimeError : for one of another dtype
     """
-    if is_array(value) and value.dtype != self.dtype:
+    if value is not None and is_array(value) and value.dtype != self.dtype:
         raise RuntimeError(f"assigned grad has data of a different type: {value.dtype}, not {self.dtype}")
     set_gradient(self, value)
 

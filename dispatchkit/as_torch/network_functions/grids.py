@@ -14,9 +14,12 @@ from dispatchkit import nn
 from dispatchkit.as_torch.shared import gradient_alone, written_functions
 from dispatchkit.as_torch.table import ALONE, TRANSLATIONS
 from dispatchkit.declare.namespace import tensor_namespace as xp
+from dispatchkit.declare.wrapping import wrap_array
 from dispatchkit.graph.recording import no_grad
+from dispatchkit.graph.storage import Storage
 from dispatchkit.nn import functional
 from dispatchkit.nn.functional.losses import check_reduction, reduced
+from dispatchkit.tensor import Tensor
 
 DROPPED = -1.7580993408473766  # what alpha dropout puts in place of an element: the least that SELU gives
 # The logarithm of what cannot happen, finite so that slopes are.
@@ -125,6 +128,8 @@ def grid_sample(input, grid, mode="bilinear", padding_mode="zeros", align_corner
     n = input.ndim - 2
     _check_sampling(input, grid, mode, padding_mode)
     lengths = input.shape[2:]
+    if not input.numel() or not grid.numel():  # of any dtype
+        return xp.zeros((*input.shape[:2], *grid.shape[1:-1]), dtype=input.dtype)
     # The first coordinate is that of the last axis.
     places = [_place(grid[..., n - 1 - axis], length, align_corners) for axis, length in enumerate(lengths)]
     into_axes = partial(_into_axes, lengths, padding_mode, align_corners)
@@ -149,6 +154,10 @@ def _check_sampling(input, grid, mode, padding_mode):
         raise ValueError(
             f"grid_sample: grid must have shape (N, ..., {n}) for input of shape {tuple(input.shape)}, "
             f"found {tuple(grid.shape)}"
+        )
+    if 0 in input.shape[2:]:
+        raise RuntimeError(
+            f"grid_sample: expected input to have non-empty spatial dimensions, found shape {tuple(input.shape)}"
         )
     if mode == "bicubic" and n != 2:
         raise RuntimeError(
@@ -374,9 +383,16 @@ def _check_probability(name, p):
 
 def _dropout(input, p=0.5, training=True, inplace=False):
     _check_probability("dropout", p)
-    if not training or p == 0:
+    if not training or p == 0 or not input.numel():
         return input
+    if p == 1:
+        return _nothing_of(input)
     return functional.dropout(input, p)
+
+
+def _nothing_of(x):
+    """Return an array times 0, in its dtype: of NaN and infinities, NaN."""
+    return x * xp.zeros((), dtype=x.dtype)
 
 
 def _dropout_of_channels(axes):
@@ -389,11 +405,15 @@ def _dropout_of_channels(axes):
         before = 2
         if axes != 2 and input.ndim != axes + 2:
             before = 1  # of one sample alone; two axes are always taken for samples and channels
-        if not training or p == 0:
+        if not training or p == 0 or not input.numel():
             return input
-        if p < 1 and input.numel() and input.ndim < (2 if axes == 2 else 1):
+        if p == 1:
+            return _nothing_of(input)
+        if input.ndim < (2 if axes == 2 else 1):
             raise RuntimeError("Feature dropout requires at least 2 dimensions in the input")
         shape = (*input.shape[:before], *(1,) * (input.ndim - before))
+        if isinstance(input, Storage) and not input.is_tracer and type(input.array) is np.ndarray:
+            return xp.multiply(input, functional.dropout(wrap_array(Tensor, np.ones(shape, input.array.dtype)), p))
         return input * functional.dropout(xp.ones(shape, dtype=input.dtype), p)
 
     return dropout
@@ -429,9 +449,10 @@ def _look_at_axes_of_channels(name, axes, found):
 def linear(input, weight, bias=None):
     if bias is None:
         return functional.linear(input, weight)
-    if input.ndim == 2 and weight.ndim == 1:
-        raise RuntimeError(f"mat2 must be a matrix, got 1-D tensor: weight has shape {[*weight.shape]}")
-    if tuple(bias.shape) == tuple(weight.shape[:1]):
+    of_weight, of_bias = tuple(weight.shape), tuple(bias.shape)
+    if len(of_weight) == 1 and input.ndim == 2:
+        raise RuntimeError(f"mat2 must be a matrix, got 1-D tensor: weight has shape {[*of_weight]}")
+    if of_bias == of_weight[:1]:
         return functional.linear(input, weight, bias)
     y = functional.linear(input, weight)
     if np.broadcast_shapes(bias.shape, y.shape) != tuple(y.shape) or (
@@ -455,7 +476,7 @@ def _adaptive_avg_pool(axes):
         before, own = input.shape[: input.ndim - axes], input.shape[input.ndim - axes :]
         if 0 in own and set(lengths) == {1}:
             return xp.sum(input, axis=tuple(range(input.ndim - axes, input.ndim)), keepdims=True) * np.nan
-        if 0 not in lengths:
+        if 0 not in lengths and 0 not in before:
             return pool(input, output_size)
         rest = [length if asked is None else asked for asked, length in zip(lengths, own, strict=True)]
         return xp.zeros((*before, *rest), dtype=input.dtype)
@@ -466,12 +487,10 @@ def _adaptive_avg_pool(axes):
 def _alpha_dropout(of_features, /, input, p=0.5, training=False, inplace=False):
     """Return elements of which some are replaced, scaled to the mean and variance that they had."""
     _check_probability("alpha_dropout", p)
-    if not training:
-        return input
-    if p == 0:
+    if not training or p == 0 or not input.numel():
         return input
     if p == 1:
-        return input * xp.zeros((), dtype=input.dtype)
+        return _nothing_of(input)
     if of_features:
         shape = (*input.shape[:2], *(1,) * (input.ndim - 2))
     else:

@@ -5,6 +5,8 @@ What a norm gives back besides its result has a gradient of the group norm alone
 
 from __future__ import annotations
 
+import numpy as np
+
 from dispatchkit.as_torch.network_functions.grids import grid_sample
 from dispatchkit.as_torch.network_functions.norms import batch_norm
 from dispatchkit.as_torch.shared import word_for, written_functions
@@ -59,13 +61,25 @@ def native_group_norm(input, weight, bias, N, C, HxW, group, eps):
 
 
 def grid_sampler_2d(input, grid, interpolation_mode, padding_mode, align_corners):
-    mode = word_for("grid_sampler", "interpolation_mode", interpolation_mode, INTERPOLATIONS, RuntimeError)
-    padding = word_for("grid_sampler", "padding_mode", padding_mode, PADDINGS, RuntimeError)
-    return grid_sample(input, grid, mode, padding, align_corners)
+    return _sample_grid(2, input, grid, interpolation_mode, padding_mode, align_corners)
 
 
 def grid_sampler_3d(input, grid, interpolation_mode, padding_mode, align_corners):
-    return grid_sampler_2d(input, grid, interpolation_mode, padding_mode, align_corners)
+    return _sample_grid(3, input, grid, interpolation_mode, padding_mode, align_corners)
+
+
+def _sample_grid(axes, input, grid, interpolation_mode, padding_mode, align_corners):
+    """Return the elements of arrays with a number of axes beside those of samples and channels, at places of a grid."""
+    if not input.ndim or not grid.ndim:
+        raise np.exceptions.AxisError("Dimension specified as 0 but tensor has no dimensions")
+    if input.ndim != axes + 2:
+        raise RuntimeError(
+            f"grid_sampler_{axes}d(): expected {axes + 2}D input and grid with same number of dimensions, but got "
+            f"input with sizes {[*input.shape]} and grid with sizes {[*grid.shape]}"
+        )
+    mode = word_for("grid_sampler", "interpolation_mode", interpolation_mode, INTERPOLATIONS, RuntimeError)
+    padding = word_for("grid_sampler", "padding_mode", padding_mode, PADDINGS, RuntimeError)
+    return grid_sample(input, grid, mode, padding, align_corners)
 
 
 ALONE.update(written_functions(globals()))

@@ -10,9 +10,8 @@ from functools import partial
 from typing import Any
 
 from dispatchkit import nn
-from dispatchkit.as_torch.shared import copy_if_recorded, written_functions
+from dispatchkit.as_torch.shared import copy_if_recorded, is_half, written_functions
 from dispatchkit.as_torch.table import ALONE, TRANSLATIONS, Function
-from dispatchkit.backends.arrays import same_dtype
 from dispatchkit.backends.numpy_sums import HALF, SINGLE
 from dispatchkit.declare.namespace import tensor_namespace as xp
 from dispatchkit.graph.recording import no_grad
@@ -22,17 +21,12 @@ from dispatchkit.nn import functional
 __all__ = ["LAYERS"]
 
 
-def _is_half(x: Any) -> bool:
-    """Return whether samples are of half precision."""
-    return hasattr(x, "dtype") and same_dtype(x.dtype, HALF)
-
-
 def _in_single_precision(function: Function) -> Function:
-    """Return a norm that computes samples of half precision in single precision."""
+    """Return a norm that computes samples of half precision in single precision; statistics are changed as they are."""
     signature = inspect.signature(function)
 
     def norm(*args: Any, **kwargs: Any) -> Any:
-        if not _is_half(args[0] if args else kwargs.get("input")):
+        if not is_half(args[0] if args else kwargs.get("input")):
             return function(*args, **kwargs)
         given = signature.bind(*args, **kwargs)
         x, *rest = given.args
@@ -54,7 +48,7 @@ class InSinglePrecision(nn.Module):
         input : array of samples
         """
         layer: Any = super()
-        if not _is_half(input):
+        if not is_half(input):
             return layer.forward(input)
         return xp.astype(layer.forward(xp.astype(input, SINGLE)), HALF)
 
@@ -77,9 +71,9 @@ class InDtypeOfSamples(InSinglePrecision):
 
 
 def batch_norm(input, running_mean, running_var, weight=None, bias=None, training=False, momentum=0.1, eps=1e-5):
-    if training and not input.numel():
+    if training and 0 in input.shape:
         return xp.clone(input)
-    if training:
+    if training and not (running_mean is None is running_var):
         _track(input, (0, *range(2, input.ndim)), running_mean, running_var, momentum)
     return functional.batch_norm(input, running_mean, running_var, weight, bias, training=training, eps=eps)
 
@@ -92,9 +86,10 @@ def instance_norm(
         if None not in statistics:
             running_mean, running_var = (xp.astype(x, input.dtype, copy=False) for x in statistics)
         return functional.batch_norm(input, running_mean, running_var, weight, bias, eps=eps)
-    if not input.numel():
+    if 0 in input.shape:
         return xp.clone(input)
-    _track(input, tuple(range(2, input.ndim)), running_mean, running_var, momentum)
+    if not (running_mean is None is running_var):
+        _track(input, tuple(range(2, input.ndim)), running_mean, running_var, momentum)
     return functional.group_norm(input, input.shape[1], copy_if_recorded(weight), bias, eps)
 
 

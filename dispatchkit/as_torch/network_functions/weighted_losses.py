@@ -26,22 +26,28 @@ def _reduced(name: str, losses: Any, input: Any, weight: Any, reduction: str) ->
     return reduced(xp, losses * weight, reduction)
 
 
+def _mean_by_weights(name: str, losses: Any, input: Any, weight: Any, reduction: str) -> Any:
+    """Return weighted losses of elements, or what is asked for of them: a mean is divided by the sum of the weights."""
+    if reduction != "mean":
+        return _reduced(name, losses, input, weight, reduction)
+    total = _reduced(name, losses, input, weight, "sum")
+    if xp.isdtype(weight.dtype, "unsigned integer"):
+        weight = xp.astype(weight, xp.int64)  # as sums of them are
+    return total / xp.sum(weight)
+
+
 def mse_loss(input: Any, target: Any, reduction: Any = "mean", weight: Any = None) -> Any:
     if weight is None:
         return functional.mse_loss(input, target, reduction=reduction)
-    squares = functional.mse_loss(input, target, reduction="none")
-    if reduction != "mean":
-        return _reduced("mse_loss", squares, input, weight, reduction)
-    return _reduced("mse_loss", squares, input, weight, "sum") / xp.sum(weight)
+    apart = input - target
+    return _mean_by_weights("mse_loss", apart * apart, input, weight, reduction)
 
 
 def l1_loss(input: Any, target: Any, reduction: Any = "mean", weight: Any = None) -> Any:
     if weight is None:
         return _plain_l1_loss(input, target, reduction=reduction)
     distances = _plain_l1_loss(input, target, reduction="none")
-    if reduction != "mean":
-        return _reduced("l1_loss", distances, input, weight, reduction)
-    return _reduced("l1_loss", distances, input, weight, "sum") / xp.sum(weight)
+    return _mean_by_weights("l1_loss", distances, input, weight, reduction)
 
 
 def huber_loss(input: Any, target: Any, reduction: Any = "mean", delta: float = 1.0, weight: Any = None) -> Any:

@@ -22,7 +22,7 @@ from dispatchkit.declare.source import code_of
 from dispatchkit.declare.wrapping import spec_of
 from dispatchkit.graph.node import CallNode, Node, snapshot_versions
 from dispatchkit.graph.recording import is_grad_enabled
-from dispatchkit.graph.storage import Storage, vertex_of
+from dispatchkit.graph.storage import Storage
 from dispatchkit.protocol.frames import hide_frames
 from dispatchkit.protocol.parameters import MISSING, Form, Missing, Parameters
 
@@ -439,7 +439,6 @@ RECORDER_NAMES = {
     "_is_inexact": is_inexact,
     "_snapshot_versions": snapshot_versions,
     "_spec_of": spec_of,
-    "_vertex_of": vertex_of,
 }
 
 
@@ -463,6 +462,12 @@ def recorder(operation: DeclaredOperation, tensors: Sequence[bool]) -> FunctionT
         return _source(operation, tensors, plan), {**names, "_plan_of_rules": plan}
 
     return compiled_later(build)
+
+
+def _vertex_lines(v: str, x: str) -> list[str]:
+    """Return the lines that find the vertex of a tensor: as `vertex_of`, without a call where it is up to date."""
+    behind = f"{x}._memory is not None and {v} is not None and {v}.behind"
+    return [f"{v} = {x}._node", f"if {behind}:", f"    {v} = {v}.current({x})"]
 
 
 def _source(operation: DeclaredOperation, tensors: Sequence[bool], plan: VjpPlan) -> str:
@@ -490,7 +495,7 @@ def _source(operation: DeclaredOperation, tensors: Sequence[bool], plan: VjpPlan
         node="_CallNode" if parameters else "_Node",
         taken=", ".join([*arrays, *(["_rest", "_keywords"] if parameters else [])]),
         inexact=" or (_r.dtype is not _DOUBLE and not _is_inexact(_r.dtype))" if parameters else "",
-        vertices=[f"_v{i} = _x{i}._node if _x{i}._memory is None else _vertex_of(_x{i})" for i in places],
+        vertices=[line for i in places for line in _vertex_lines(f"_v{i}", f"_x{i}")],
         edges=tuple_of(edges),
         saved=tuple_of([*saved, *(["*_rest"] if parameters else [])]),
         output="_r" if plan.keeps_output else "None",

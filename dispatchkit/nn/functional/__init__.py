@@ -2,6 +2,7 @@
 
 from dispatchkit.declare.namespace import make_home, starred_names
 from dispatchkit.nn.functional.activations import *  # noqa: F403
+from dispatchkit.nn.functional.adaptive_pooling import *  # noqa: F403
 from dispatchkit.nn.functional.affine import *  # noqa: F403
 from dispatchkit.nn.functional.attention import *  # noqa: F403
 from dispatchkit.nn.functional.convolution import *  # noqa: F403

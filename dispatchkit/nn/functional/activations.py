@@ -8,8 +8,10 @@ from typing import Any
 import numpy as np
 
 from dispatchkit.backends.numpy import numpy_namespace
+from dispatchkit.backends.numpy_numbers import are_numbers_of, bounded
 from dispatchkit.declare.namespace import enter
 from dispatchkit.declare.samples import draw, sample
+from dispatchkit.nn.functional import activations_numpy
 from dispatchkit.nn.functional.rows import DTYPES
 from dispatchkit.nn.functional.shared import activation, expect, function, real_floats
 from dispatchkit.ops.elementwise.comparison import relu
@@ -168,9 +170,22 @@ def hardtanh(xp: Any, x: Tensor, /, min_val: float = -1.0, max_val: float = 1.0)
     >>> dk.nn.functional.hardtanh(dk.asarray([-3.0, 0.5, 3.0]))
     tensor([-1.0000,  0.5000,  1.0000])
     """
+    return _hardtanh(xp, x, min_val, max_val)
+
+
+def _hardtanh(xp: Any, x: Any, min_val: float, max_val: float) -> Any:
     if min_val > max_val:
         raise ValueError(f"{hardtanh.__name__}: min_val must not exceed max_val, found {min_val} and {max_val}")
     return xp.clip(real_floats(xp, hardtanh, x), min_val, max_val)
+
+
+@hardtanh.def_kernel("numpy")
+def hardtanh_numpy(x, /, min_val=-1.0, max_val=1.0):
+    if type(x) is np.ndarray and x.dtype not in DTYPES:
+        x = real_floats(numpy_namespace, hardtanh, x)
+    if are_numbers_of(x, min_val, max_val) and min_val <= max_val:
+        return bounded(x, min_val, max_val)
+    return _hardtanh(numpy_namespace, x, min_val, max_val)
 
 
 @hardtanh.def_partial
@@ -196,7 +211,20 @@ def relu6(xp: Any, x: Tensor, /) -> Tensor:
     >>> dk.nn.functional.relu6(dk.asarray([-1.0, 2.0, 7.0]))
     tensor([0., 2., 6.])
     """
+    return _relu6(xp, x)
+
+
+def _relu6(xp: Any, x: Any) -> Any:
     return xp.clip(real_floats(xp, relu6, x), 0.0, 6.0)
+
+
+@relu6.def_kernel("numpy")
+def relu6_numpy(x, /):
+    if type(x) is np.ndarray and x.dtype not in DTYPES:
+        x = real_floats(numpy_namespace, relu6, x)
+    if are_numbers_of(x):
+        return bounded(x, 0.0, 6.0)
+    return _relu6(numpy_namespace, x)
 
 
 @relu6.def_partial
@@ -240,9 +268,22 @@ def hardswish(xp: Any, x: Tensor, /) -> Tensor:
     >>> dk.nn.functional.hardswish(dk.asarray([-1.0, 1.0, 4.0]))
     tensor([-0.3333,  0.6667,  4.0000])
     """
+    return _hardswish(xp, x)
+
+
+def _hardswish(xp: Any, x: Any) -> Any:
     x = real_floats(xp, hardswish, x)
     bounded = xp.clip(x, -3.0, 3.0)
     return xp.where(x >= 3, x, bounded * (bounded + 3.0) / 6.0)
+
+
+@hardswish.def_kernel("numpy")
+def hardswish_numpy(x, /):
+    if type(x) is np.ndarray and x.dtype not in DTYPES:
+        x = real_floats(numpy_namespace, hardswish, x)
+    if are_numbers_of(x):
+        return activations_numpy.hardswish(x)
+    return _hardswish(numpy_namespace, x)
 
 
 @hardswish.def_partial
@@ -308,8 +349,21 @@ def elu(xp: Any, x: Tensor, /, alpha: float = 1.0) -> Tensor:
     >>> dk.nn.functional.elu(dk.asarray([-1.0, 2.0]))
     tensor([-0.6321,  2.0000])
     """
+    return _elu(xp, x, alpha)
+
+
+def _elu(xp: Any, x: Any, alpha: float) -> Any:
     x = real_floats(xp, elu, x)
     return xp.where(_is_kept(x, alpha), x, alpha * xp.expm1(xp.where(x > 0, 0.0, x)))
+
+
+@elu.def_kernel("numpy")
+def elu_numpy(x, /, alpha=1.0):
+    if type(x) is np.ndarray and x.dtype not in DTYPES:
+        x = real_floats(numpy_namespace, elu, x)
+    if are_numbers_of(x, alpha) and 0 < alpha <= 1:
+        return activations_numpy.elu(x, alpha)
+    return _elu(numpy_namespace, x, alpha)
 
 
 @elu.def_partial
@@ -349,8 +403,21 @@ def selu(xp: Any, x: Tensor, /) -> Tensor:
     >>> dk.nn.functional.selu(dk.asarray([-1.0, 2.0]))
     tensor([-1.1113,  2.1014])
     """
+    return _selu(xp, x)
+
+
+def _selu(xp: Any, x: Any) -> Any:
     x = real_floats(xp, selu, x)
     return SELU_SCALE * xp.where(x > 0, x, SELU_ALPHA * xp.expm1(xp.where(x > 0, 0.0, x)))
+
+
+@selu.def_kernel("numpy")
+def selu_numpy(x, /):
+    if type(x) is np.ndarray and x.dtype not in DTYPES:
+        x = real_floats(numpy_namespace, selu, x)
+    if are_numbers_of(x):
+        return activations_numpy.selu(x, SELU_SCALE, SELU_ALPHA)
+    return _selu(numpy_namespace, x)
 
 
 @selu.def_partial

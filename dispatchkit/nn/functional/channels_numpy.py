@@ -14,8 +14,10 @@ import numpy as np
 
 from dispatchkit.backends.arrays import computes_alone
 from dispatchkit.backends.numpy_sums import total
-from dispatchkit.nn.functional.normalization_numpy import equal_shares, number_of, standardize_rows
+from dispatchkit.nn.functional.normalization_numpy import standardize_rows
 from dispatchkit.nn.functional.rows import DTYPES, FAR, LONGEST, steps
+from dispatchkit.nn.functional.shared import result_of
+from dispatchkit.nn.functional.small_norms_numpy import FEW, equal_shares, number_of, of_channels, of_groups
 
 # Elements of a block, which stays in the cache, and the most images that one product sums.
 BLOCK, MOST_IMAGES = 1 << 15, 1 << 10
@@ -33,15 +35,18 @@ def group_norm_flow(x: Any, num_groups: Any, weight: Any, bias: Any, eps: Any) -
     """
     if type(num_groups) is not int or num_groups < 1 or not _fits(x, weight, bias, eps) or x.shape[1] % num_groups:
         return NotImplemented
+    if x.nbytes <= FEW:
+        answer = of_groups(x.shape, num_groups, x.dtype).flow(x, weight, bias, eps)
+        if answer is not NotImplemented:
+            return answer
     sets = Sets(len(x), num_groups, x.shape[1] // num_groups, x.size // (len(x) * x.shape[1]), shared=False)
     return sets.flow(x, weight, bias, eps)
 
 
-@np.errstate(over="ignore", invalid="ignore")
-def group_norm_of_few(x: Any, num_groups: Any, weight: Any, bias: Any, eps: Any) -> Any:
-    """Return standardized groups of an array of a block, in fewer calls than with what a pass backwards reads.
+def group_norm_alone(x: Any, num_groups: Any, weight: Any, bias: Any, eps: Any) -> Any:
+    """Return standardized groups, of a small array in fewer calls than with what a pass backwards reads.
 
-    NotImplemented for larger arrays, and for calls that the body is for.
+    NotImplemented for calls that the body is for.
 
     Parameters
     ----------
@@ -49,20 +54,51 @@ def group_norm_of_few(x: Any, num_groups: Any, weight: Any, bias: Any, eps: Any)
     """
     if type(num_groups) is not int or num_groups < 1 or not _fits(x, weight, bias, eps) or x.shape[1] % num_groups:
         return NotImplemented
-    if x.size > BLOCK:
-        return NotImplemented
+    y: Any = NotImplemented
+    if x.nbytes <= FEW:
+        y = of_groups(x.shape, num_groups, x.dtype).norm(x, weight, bias, eps)
+    elif x.size <= BLOCK:
+        y = _groups_of_a_block(x, num_groups, weight, bias, eps)
+    if y is NotImplemented:
+        return result_of(group_norm_flow(x, num_groups, weight, bias, eps))
+    return y
+
+
+@np.errstate(over="ignore", invalid="ignore")
+def _groups_of_a_block(x: Any, num_groups: int, weight: Any, bias: Any, eps: float) -> Any:
+    """Return standardized groups of an array of a block; NotImplemented for numbers that others are for."""
     rows = x.reshape(len(x) * num_groups, -1)
     y, (mean, factor) = np.empty(rows.shape, x.dtype), np.empty((2, len(rows)), x.dtype)
     share, least = equal_shares(rows.shape[1], x.dtype), number_of(eps, x.dtype)
     # Of numbers whose squares are not finite the body says what their mean is.
-    if not (standardize_rows(rows, mean, factor, y, share, None, None, least) and isfinite(mean.dot(mean))):
+    scratch = np.empty(rows.shape, x.dtype)
+    if not (standardize_rows(rows, mean, factor, y, scratch, share, None, None, least) and isfinite(mean.dot(mean))):
         return NotImplemented
     y = y.reshape(len(x), x.shape[1], -1)
+    scratch = scratch.reshape(y.shape)
     if weight is not None:
-        y *= weight[:, None]
+        scratch[...] = weight[:, None]
+        y *= scratch
     if bias is not None:
-        y += bias[:, None]
+        scratch[...] = bias[:, None]
+        y += scratch
     return y.reshape(x.shape)
+
+
+def batch_norm_alone(x: Any, weight: Any, bias: Any, eps: Any) -> Any:
+    """Return standardized channels; NotImplemented for calls that the body is for.
+
+    Parameters
+    ----------
+    x, weight, bias, eps : as `batch_norm` takes them in training
+    """
+    if not _fits(x, weight, bias, eps) or x.size <= x.shape[1] or len(x) > MOST_IMAGES:
+        return NotImplemented
+    if x.nbytes <= FEW:
+        y = of_channels(x.shape, x.dtype).norm(x, weight, bias, eps)
+        if y is not NotImplemented:
+            return y
+    return result_of(Sets.of_channels(x).flow(x, weight, bias, eps))
 
 
 def batch_norm_flow(x: Any, weight: Any, bias: Any, eps: Any) -> Any:
@@ -74,7 +110,11 @@ def batch_norm_flow(x: Any, weight: Any, bias: Any, eps: Any) -> Any:
     """
     if not _fits(x, weight, bias, eps) or x.size <= x.shape[1] or len(x) > MOST_IMAGES:
         return NotImplemented
-    answer = Sets.of_channels(x).flow(x, weight, bias, eps)
+    answer: Any = NotImplemented
+    if x.nbytes <= FEW:
+        answer = of_channels(x.shape, x.dtype).flow(x, weight, bias, eps)
+    if answer is NotImplemented:
+        answer = Sets.of_channels(x).flow(x, weight, bias, eps)
     if answer is NotImplemented:
         return answer
     y, pull = answer

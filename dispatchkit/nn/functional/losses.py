@@ -10,7 +10,8 @@ from typing import Any, Literal
 
 import numpy as np
 
-from dispatchkit.backends.arrays import is_inexact, project
+from dispatchkit.backends.arrays import is_inexact, project, same_dtype
+from dispatchkit.backends.numpy_sums import HALF
 from dispatchkit.declare.call_errors import BACKEND_ERRORS
 from dispatchkit.declare.namespace import tensor_namespace
 from dispatchkit.declare.samples import draw, sample
@@ -96,6 +97,8 @@ def reduced(xp: Any, loss: Any, reduction: str) -> Any:
     """Return the losses as they are, their sum or their mean; the mean of none is NaN."""
     if reduction == "none":
         return loss
+    if reduction == "mean" and same_dtype(loss.dtype, HALF):
+        return xp.mean(loss)  # which half precision holds, where it may not hold the sum
     total = xp.sum(loss)
     if reduction == "sum":
         return total

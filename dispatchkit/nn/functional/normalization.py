@@ -11,8 +11,13 @@ import numpy as np
 from dispatchkit.backends.arrays import same_dtype
 from dispatchkit.backends.numpy_sums import HALF
 from dispatchkit.declare.samples import draw, sample
-from dispatchkit.nn.functional.channels_numpy import batch_norm_flow, group_norm_flow, group_norm_of_few
-from dispatchkit.nn.functional.normalization_numpy import layer_norm_flow, rms_norm_flow
+from dispatchkit.nn.functional.channels_numpy import (
+    batch_norm_alone,
+    batch_norm_flow,
+    group_norm_alone,
+    group_norm_flow,
+)
+from dispatchkit.nn.functional.normalization_numpy import layer_norm_alone, layer_norm_flow, rms_norm_flow
 from dispatchkit.nn.functional.rows import FAR, rows_of
 from dispatchkit.nn.functional.shared import broadcasts, called, expect, function, real_numbers, result_of
 from dispatchkit.ops.shared import Axis, Named, floating, integer, normal_axes, shape_of
@@ -257,7 +262,7 @@ def layer_norm_numpy_flow(x, /, normalized_shape, weight=None, bias=None, eps=1e
 
 @layer_norm.def_kernel("numpy", flow=layer_norm_numpy_flow, reads=("x", "weight"))
 def layer_norm_numpy(x, /, normalized_shape, weight=None, bias=None, eps=1e-5):
-    return result_of(layer_norm_flow(x, normalized_shape, weight, bias, eps))
+    return layer_norm_alone(x, normalized_shape, weight, bias, eps)
 
 
 def _last_axes(op: Named, x: Any, normalized_shape: Lengths, **parameters: Any) -> tuple[int, ...]:
@@ -435,19 +440,24 @@ def batch_norm(
     return x * xp.reshape(factor, per_channel) + xp.reshape(offset, per_channel)
 
 
+def _fit_channels(x: Any, *statistics: Any) -> bool:
+    """Return whether statistics, which are not read in training, are real numbers of a batch's channels."""
+    return all(s is None or (s.shape == x.shape[1:2] and s.dtype.kind != "c") for s in statistics)
+
+
 def batch_norm_numpy_flow(
     x, /, running_mean=None, running_var=None, weight=None, bias=None, *, training=False, eps=1e-5
 ):
-    if not training:
+    if not (training and _fit_channels(x, running_mean, running_var)):
         return NotImplemented
     return batch_norm_flow(x, weight, bias, eps)
 
 
 @batch_norm.def_kernel("numpy", flow=batch_norm_numpy_flow, reads=("x", "weight"))
 def batch_norm_numpy(x, /, running_mean=None, running_var=None, weight=None, bias=None, *, training=False, eps=1e-5):
-    if not training:
+    if not (training and _fit_channels(x, running_mean, running_var)):
         return NotImplemented
-    return result_of(batch_norm_flow(x, weight, bias, eps))
+    return batch_norm_alone(x, weight, bias, eps)
 
 
 @function(
@@ -514,7 +524,4 @@ def group_norm_numpy_flow(x, /, num_groups, weight=None, bias=None, eps=1e-5):
 
 @group_norm.def_kernel("numpy", flow=group_norm_numpy_flow, reads=("x", "weight"))
 def group_norm_numpy(x, /, num_groups, weight=None, bias=None, eps=1e-5):
-    y = group_norm_of_few(x, num_groups, weight, bias, eps)
-    if y is not NotImplemented:
-        return y
-    return result_of(group_norm_flow(x, num_groups, weight, bias, eps))
+    return group_norm_alone(x, num_groups, weight, bias, eps)

@@ -3,24 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from functools import lru_cache
 from math import isfinite, prod
 from types import NoneType
 from typing import Any
 
 import numpy as np
 
-from dispatchkit.nn.functional.rows import DTYPES, FAR, steps
+from dispatchkit.nn.functional.rows import DTYPES, FAR, LONG, steps
+from dispatchkit.nn.functional.shared import result_of
+from dispatchkit.nn.functional.small_norms_numpy import FEW, SmallNorm, equal_shares, number_of, of_rows
 
 # Elements of a block, which stays in the cache.
 BLOCK = 1 << 15
-# Elements up to which a product of a column and a row takes less than to multiply by both.
-SMALL = 1 << 11
 
 
-@np.errstate(over="ignore", invalid="ignore")
-def layer_norm_flow(x: Any, normalized_shape: Any, weight: Any, bias: Any, eps: float) -> Any:
-    """Return standardized rows and what takes cotangents back; NotImplemented for calls that the body is for.
+def layer_norm_alone(x: Any, normalized_shape: Any, weight: Any, bias: Any, eps: float) -> Any:
+    """Return standardized rows; NotImplemented for calls that the body is for.
 
     Those are calls of other arrays, and of numbers whose variance is infinite or none.
 
@@ -28,25 +26,60 @@ def layer_norm_flow(x: Any, normalized_shape: Any, weight: Any, bias: Any, eps: 
     ----------
     x, normalized_shape, weight, bias, eps : as `layer_norm` takes them
     """
+    layout = _small_rows(x, normalized_shape, weight, bias, eps)
+    if layout is not None:
+        y = layout.norm(x, weight, bias, eps)
+        if y is not NotImplemented:
+            return y
+    return result_of(_layer_norm_by_blocks(x, normalized_shape, weight, bias, eps))
+
+
+def layer_norm_flow(x: Any, normalized_shape: Any, weight: Any, bias: Any, eps: float) -> Any:
+    """Return standardized rows and what takes cotangents back; NotImplemented likewise."""
+    layout = _small_rows(x, normalized_shape, weight, bias, eps)
+    if layout is not None:
+        answer = layout.flow(x, weight, bias, eps)
+        if answer is not NotImplemented:
+            return answer
+    return _layer_norm_by_blocks(x, normalized_shape, weight, bias, eps)
+
+
+def _small_rows(x: Any, normalized_shape: Any, weight: Any, bias: Any, eps: Any) -> SmallNorm | None:
+    """Return how a small array is rows of its last axis; None for other calls."""
+    if type(x) is not np.ndarray or x.nbytes > FEW or x.dtype not in DTYPES or type(eps) is not float:
+        return None
+    lengths = lengths_of(normalized_shape)
+    if not x.size or not lengths or x.shape[-1:] != lengths:
+        return None
+    for parameter in (weight, bias):
+        if parameter is not None and (
+            type(parameter) is not np.ndarray or parameter.dtype != x.dtype or parameter.shape != lengths
+        ):
+            return None
+    return of_rows(x.size // lengths[0], lengths[0], x.dtype)
+
+
+@np.errstate(over="ignore", invalid="ignore")
+def _layer_norm_by_blocks(x: Any, normalized_shape: Any, weight: Any, bias: Any, eps: float) -> Any:
     rows = rows_at_end(x, normalized_shape, weight, bias)
     if rows is None or type(eps) not in (int, float):
         return NotImplemented
     size, count = rows.shape
-    share, least, scale, offset = equal_shares(count, x.dtype), number_of(eps, x.dtype), _row(weight), _row(bias)
+    share, least = equal_shares(count, x.dtype), number_of(eps, x.dtype)
     y, means, factors = np.empty(x.shape, x.dtype), np.empty(size, x.dtype), np.empty(size, x.dtype)
-    rows_of_y = y.reshape(rows.shape)
-    if size * count <= BLOCK:
-        finite = standardize_rows(rows, means, factors, rows_of_y, share, scale, offset, least)
-    else:
-        finite = all(
-            standardize_rows(rows[block], means[block], factors[block], rows_of_y[block], share, scale, offset, least)
-            for block in steps(size, BLOCK // count)
+    rows_of_y, step = y.reshape(rows.shape), min(size, max(BLOCK // count, 1))
+    scratch, scale, offset = np.empty((step, count), x.dtype), _spread(weight, step), _spread(bias, step)
+    finite = all(
+        standardize_rows(
+            rows[block], means[block], factors[block], rows_of_y[block], scratch, share, scale, offset, least
         )
+        for block in steps(size, step)
+    )
     if not finite:
         return NotImplemented
 
     def pull(g: Any, wanted: Any) -> Any:
-        of_x, *of_parameters = _cotangents(g[0].reshape(rows.shape), rows, means, factors, share, scale)
+        of_x, *of_parameters = _cotangents(g[0].reshape(rows.shape), rows, means, factors, share, _row(weight))
         lengths = lengths_of(normalized_shape)
         return of_x.reshape(x.shape), *(part.reshape(lengths) for part in of_parameters)
 
@@ -54,26 +87,28 @@ def layer_norm_flow(x: Any, normalized_shape: Any, weight: Any, bias: Any, eps: 
 
 
 def standardize_rows(
-    rows: Any, mean: Any, factor: Any, part: Any, share: Any, scale: Any, offset: Any, eps: Any
+    rows: Any, mean: Any, factor: Any, part: Any, scratch: Any, share: Any, scale: Any, offset: Any, eps: Any
 ) -> bool:
     """Write standardized rows, and their means and factors; return whether their variances are finite.
 
-    For small arrays the calls are what takes time: a method takes less than NumPy's function, finding the place of
-    the least number less than reducing to it, and what broadcasts more than twice what does not.
+    What broadcasts takes longer than to write numbers of rows where each has its place, and to compute with these.
 
     Parameters
     ----------
     rows : array of shape (m, n)
     mean, factor : arrays of shape (m,), written to
     part : array of the shape of the rows, written to
+    scratch : array of at least as many rows, written to
     share : one divided by n, for each element of a row
-    scale, offset : arrays of shape (n,), None for none
+    scale, offset : arrays of as many rows, each the same, or None for none
     eps : added to variances, array of shape ()
     """
+    count = len(rows)
+    scratch = scratch[:count]
     rows.dot(share, out=mean)
-    np.subtract(rows, mean[:, None], out=part)
-    squares = np.multiply(part, part)
-    variance = squares.dot(share, out=factor)
+    scratch[...] = mean[:, None]
+    np.subtract(rows, scratch, out=part)
+    variance = _mean_squares(part, scratch, share, factor)
     if not isfinite(variance[variance.argmax()]):
         return False
     if _are_far(mean, variance):
@@ -81,20 +116,35 @@ def standardize_rows(
         rest = part.dot(share)
         mean += rest
         part -= rest[:, None]
-        np.multiply(part, part, out=squares).dot(share, out=variance)
+        variance = _mean_squares(part, scratch, share, factor)
     variance += eps
     np.sqrt(variance, out=variance)
-    columns = np.reciprocal(variance, out=variance)[:, None]
-    if scale is None:
-        part *= columns
-    elif part.size <= SMALL:
-        part *= np.dot(columns, scale[None], out=squares)
-    else:
-        part *= columns
-        part *= scale
+    np.reciprocal(variance, out=variance)
+    scratch[...] = variance[:, None]
+    part *= scratch
+    if scale is not None:
+        part *= scale[:count]
     if offset is not None:
-        part += offset
+        part += offset[:count]
     return True
+
+
+def _mean_squares(rows: Any, scratch: Any, share: Any, out: Any) -> Any:
+    """Write the mean of the squares of each row; `scratch`, of the shape of the rows, is written to."""
+    if len(share) < LONG:
+        return np.multiply(rows, rows, out=scratch).dot(share, out=out)
+    np.vecdot(rows, rows, out=out)
+    out *= share[0]
+    return out
+
+
+def _spread(parameter: Any, count: int) -> Any:
+    """Return a parameter as so many rows, each the same; None for none."""
+    if parameter is None:
+        return None
+    rows = np.empty((count, parameter.size), parameter.dtype)
+    rows[...] = parameter.reshape(-1)
+    return rows
 
 
 def _are_far(mean: Any, variance: Any) -> bool:
@@ -106,18 +156,6 @@ def _are_far(mean: Any, variance: Any) -> bool:
     room = FAR * variance
     room -= mean * mean
     return not room[room.argmin()] >= 0
-
-
-@lru_cache(maxsize=64)
-def number_of(value: float, dtype: Any) -> Any:
-    """Return a number as an array of shape (), which takes less to compute with; it is not to be changed."""
-    return np.array(value, dtype)
-
-
-@lru_cache(maxsize=64)
-def equal_shares(count: int, dtype: Any) -> Any:
-    """Return what gives the mean of so many numbers, as a product; it is not to be changed."""
-    return np.full(count, 1 / count, dtype)
 
 
 def _row(parameter: Any) -> Any:
@@ -175,8 +213,9 @@ def _cotangents(g: Any, rows: Any, means: Any, factors: Any, share: Any, scale: 
         shares = share * scale
     count, far = rows.shape[1], _are_far(means, np.reciprocal(factors * factors))
     of_rows, of_parameters = np.empty(rows.shape, rows.dtype), np.zeros((2, count), rows.dtype)
-    scratch = np.empty((min(len(rows), max(BLOCK // count, 1)), count), rows.dtype)
-    for block in _blocks(*rows.shape):
+    step = min(len(rows), max(BLOCK // count, 1))
+    scratch, scales = np.empty((step, count), rows.dtype), _spread(scale, step)
+    for block in steps(len(rows), step):
         part, elements, mean, factor, of_part = g[block], rows[block], means[block], factors[block], of_rows[block]
         if far:  # else the products below are too large for the precision of what is left of them
             elements = elements - mean[:, None]
@@ -192,14 +231,17 @@ def _cotangents(g: Any, rows: Any, means: Any, factors: Any, share: Any, scale: 
         slope *= factor
         slope *= factor
         offset -= mean * slope
-        subtracted = np.multiply(elements, slope[:, None], out=scratch[: len(part)])
-        subtracted += offset[:, None]
-        if scale is None:
-            np.subtract(part, subtracted, out=of_part)
-        else:
-            np.multiply(part, scale, out=of_part)
-            of_part -= subtracted
-        of_part *= factor[:, None]
+        numbers = scratch[: len(part)]
+        numbers[...] = factor[:, None]
+        np.multiply(part, numbers, out=of_part)
+        if scale is not None:
+            of_part *= scales[: len(part)]
+        slope *= factor
+        numbers[...] = slope[:, None]
+        numbers *= elements
+        of_part -= numbers
+        offset *= factor
+        of_part -= offset[:, None]
     return of_rows, of_parameters[0], of_parameters[1]
 
 

@@ -1,4 +1,4 @@
-"""Sequences, images and volumes made smaller: `max_pool2d`, `avg_pool3d`, `adaptive_avg_pool1d`, ..."""
+"""Images and volumes made smaller by windows of one size: `max_pool2d`, `avg_pool3d`, ..."""
 
 from __future__ import annotations
 
@@ -14,27 +14,28 @@ from dispatchkit.backends.arrays import dtype_name, is_complex, is_inexact, same
 from dispatchkit.backends.numpy import numpy_namespace
 from dispatchkit.backends.numpy_sums import HALF, SINGLE
 from dispatchkit.declare.samples import draw, sample
-from dispatchkit.nn.functional.pooling_numpy import averages_of_blocks
+from dispatchkit.nn.functional.pooling_numpy import (
+    given_to_largest,
+    largest_of_few,
+    spread_of_few,
+    sums_of_few,
+)
 from dispatchkit.nn.functional.shared import (
     AXES,
     KINDS,
     Pair,
-    Single,
     Triple,
     expect,
     function,
     real_numbers,
-    result_of,
     sizes,
 )
+from dispatchkit.nn.functional.small_norms_numpy import number_of
 from dispatchkit.nn.functional.windows import Grid, Windows, padded, summed_windows
 from dispatchkit.ops.shared import Named, floating, integer, shape_of
 from dispatchkit.tensor import Tensor
 
 __all__ = [
-    "adaptive_avg_pool1d",
-    "adaptive_avg_pool2d",
-    "adaptive_avg_pool3d",
     "avg_pool2d",
     "avg_pool3d",
     "max_pool2d",
@@ -174,24 +175,23 @@ def _given_to_largest(xp: Any, g: Any, y: Any, x: Any, windows: Grid) -> Any:
     g, y : the cotangent of the largest elements, and these
     x, windows : what they are found in, and where
     """
-    each = _first_largest(y, padded(xp, x, windows, _least(xp, x.dtype)), windows)
-    if xp is not numpy_namespace:
-        zero = xp.zeros_like(g)
-        parts = [xp.where(is_largest, g, zero) for is_largest in each]
-        return summed_windows(xp, parts, tuple(x.shape), g.dtype, windows)
-    total = np.zeros((*x.shape[: -len(windows)], *windows.totals), g.dtype)
-    apart = all(along.apart for along in windows)
-    for place, is_largest in zip(windows.places, each, strict=True):
-        target = total[place]
-        if apart:
-            np.multiply(g, is_largest, out=target)
-        else:
-            np.add(target, g, out=target, where=is_largest)
-    return total[windows.inside]
+    if xp is numpy_namespace:
+        return given_to_largest(g, y, x, windows)
+    each = _first_largest(y, padded(xp, x, windows, np.nan), windows)
+    zero = xp.zeros_like(g)
+    parts = [xp.where(is_largest, g, zero) for is_largest in each]
+    return summed_windows(xp, parts, tuple(x.shape), g.dtype, windows)
 
 
 def _first_largest(y: Any, images: Any, windows: Grid) -> Iterator[Any]:
-    """Yield for each place in a window whether the first of its largest elements stands there."""
+    """Yield for each place in a window whether the first of its largest elements stands there.
+
+    Parameters
+    ----------
+    y : the largest elements
+    images : floating-point numbers, NaN around them, which equals none
+    windows : over their last axes
+    """
     free: Any = None
     for place in windows.places:
         is_largest = images[place] == y
@@ -205,7 +205,7 @@ def _first_largest(y: Any, images: Any, windows: Grid) -> Iterator[Any]:
 
 def _tangent_of_largest(xp: Any, op: Named, t: Any, x: Any, windows: Grid) -> Any:
     y = _largest(xp, op, x, windows)
-    images, tangents = padded(xp, x, windows, _least(xp, x.dtype)), padded(xp, t, windows)
+    images, tangents = padded(xp, x, windows, np.nan), padded(xp, t, windows)
     total = xp.zeros_like(y)
     for place, is_largest in zip(windows.places, _first_largest(y, images, windows), strict=True):
         total = xp.where(is_largest, tangents[place], total)
@@ -221,6 +221,9 @@ def _declare_rules(op: Any) -> None:
 
     def flow(x, /, kernel_size, stride=None, padding=0, dilation=1, ceil_mode=False):
         windows = windows_of(op, x, kernel_size, stride, padding, dilation, ceil_mode)
+        answer = largest_of_few(x, windows)
+        if answer is not NotImplemented:
+            return answer
         y = _largest(numpy_namespace, op, x, windows)
         kept = y.copy()
         return y, lambda g, wanted: (_given_to_largest(numpy_namespace, g[0], kept, x, windows),)
@@ -228,6 +231,9 @@ def _declare_rules(op: Any) -> None:
     @op.def_kernel("numpy", flow=flow, reads=("x",))
     def forward(x, /, kernel_size, stride=None, padding=0, dilation=1, ceil_mode=False):
         windows = windows_of(op, x, kernel_size, stride, padding, dilation, ceil_mode)
+        answer = largest_of_few(x, windows)
+        if answer is not NotImplemented:
+            return answer[0]
         return _largest(numpy_namespace, op, x, windows)
 
     @op.def_vjp
@@ -355,10 +361,15 @@ def _averages(xp: Any, op: Named, x: Any, windows: Grid, include: bool, divisor:
     """Return the sum of each window, divided by what `_divisor` says."""
     if same_dtype(x.dtype, HALF):  # which may not hold the sums
         return xp.astype(_averages(xp, op, xp.astype(x, SINGLE), windows, include, divisor), HALF)
+    count = _divisor(xp, op, x, windows, include, divisor)
+    if xp is numpy_namespace:
+        total = sums_of_few(x, windows)
+        if total is not NotImplemented:
+            return np.divide(total, number_of(count, x.dtype) if type(count) is int else count, out=total)
     total = padded(xp, x, windows)
     for along in windows.elements:
         total = reduce(operator.add, [total[element] for element in along])
-    return total / _divisor(xp, op, x, windows, include, divisor)
+    return total / count
 
 
 def _divisor(xp: Any, op: Named, x: Any, windows: Grid, include: bool, divisor: int | None) -> Any:
@@ -422,7 +433,12 @@ def avg_pool3d_transpose(xp, g, x, kernel_size, stride, padding, ceil_mode, coun
 
 
 def _given_to_all(xp: Any, op: Named, g: Any, x: Any, windows: Grid, include: bool, divisor: int | None) -> Any:
-    parts = [g / _divisor(xp, op, g, windows, include, divisor)] * windows.size
+    shares = g / _divisor(xp, op, g, windows, include, divisor)
+    if xp is numpy_namespace:
+        of_x = spread_of_few(shares, windows)
+        if of_x is not NotImplemented:
+            return of_x
+    parts = [shares] * windows.size
     return summed_windows(xp, parts, tuple(x.shape), g.dtype, windows)
 
 
@@ -486,155 +502,3 @@ def _plan(
             f"kernel_size={kernels}, dilation={dilations}, padding={paddings}"
         )
     return Grid(windows)
-
-
-@function(samples=lambda: [sample(draw(2, 1, 4), 2), sample(draw(2, 5), 3), sample(draw(1, 3), (None,))])
-def adaptive_avg_pool1d(xp: Any, x: Tensor, /, output_size: Single | tuple[int | None]) -> Tensor:
-    """Average the elements of windows that are chosen so that sequences of a given length come out.
-
-    Parameters
-    ----------
-    x : sequences, array of shape (..., L)
-    output_size : of what comes out, a number or a tuple of one; None in a tuple keeps the axis as it is
-
-    Returns
-    -------
-    floating-point array of shape (..., *output_size)
-
-    Raises
-    ------
-    TypeError : if a size is no int
-    ValueError : if sequences have no elements
-
-    Notes
-    -----
-    Window i of n reaches from ``floor(i * L / n)`` to ``ceil((i + 1) * L / n)``. Source: PyTorch,
-    `torch.nn.functional.adaptive_avg_pool1d`.
-
-    Examples
-    --------
-    >>> dk.nn.functional.adaptive_avg_pool1d(dk.asarray([1.0, 2.0, 3.0]), 2)
-    tensor([1.5000, 2.5000])
-    """
-    return _averages_of(xp, adaptive_avg_pool1d, x, output_size)
-
-
-@function(
-    samples=lambda: [
-        sample(draw(2, 1, 4, 4), 2),
-        sample(draw(2, 5, 4), (2, 3)),
-        sample(draw(1, 3, 4), (None, 1)),
-        sample(draw(1, 2, 2), 3),
-    ],
-)
-def adaptive_avg_pool2d(xp: Any, x: Tensor, /, output_size: Pair | tuple[int | None, int | None]) -> Tensor:
-    """Average the elements of windows that are chosen so that images of a given size come out.
-
-    Parameters
-    ----------
-    x : images, array of shape (..., H, W)
-    output_size : of what comes out, a number for both axes or a pair; None in a pair keeps an axis as it is
-
-    Returns
-    -------
-    floating-point array of shape (..., *output_size)
-
-    Raises
-    ------
-    TypeError : if a size is no int
-    ValueError : if images have no elements
-
-    Notes
-    -----
-    Window i of n along an axis reaches from ``floor(i * H / n)`` to ``ceil((i + 1) * H / n)``. Source: PyTorch,
-    `torch.nn.functional.adaptive_avg_pool2d`.
-
-    Examples
-    --------
-    >>> dk.nn.functional.adaptive_avg_pool2d(dk.asarray([[1.0, 2.0, 3.0], [5.0, 6.0, 7.0]]), (1, 2))
-    tensor([[3.5000, 4.5000]])
-    """
-    return _averages_of(xp, adaptive_avg_pool2d, x, output_size)
-
-
-@function(samples=lambda: [sample(draw(2, 1, 2, 4, 2), 2), sample(draw(2, 2, 3, 2), (None, 2, 3))])
-def adaptive_avg_pool3d(
-    xp: Any, x: Tensor, /, output_size: Triple | tuple[int | None, int | None, int | None]
-) -> Tensor:
-    """Average the elements of windows that are chosen so that volumes of a given size come out.
-
-    Parameters
-    ----------
-    x : volumes, array of shape (..., D, H, W)
-    output_size : of what comes out, a number for all axes or three; None among three keeps an axis as it is
-
-    Returns
-    -------
-    floating-point array of shape (..., *output_size)
-
-    Raises
-    ------
-    TypeError : if a size is no int
-    ValueError : if volumes have no elements
-
-    Notes
-    -----
-    Window i of n along an axis reaches from ``floor(i * D / n)`` to ``ceil((i + 1) * D / n)``. Source: PyTorch,
-    `torch.nn.functional.adaptive_avg_pool3d`.
-
-    Examples
-    --------
-    >>> dk.nn.functional.adaptive_avg_pool3d(dk.reshape(dk.arange(8.0), (2, 2, 2)), (2, 1, 1))
-    tensor([[[1.5000]],
-            [[5.5000]]])
-    """
-    return _averages_of(xp, adaptive_avg_pool3d, x, output_size)
-
-
-def _lengths_of_averages(op: Named, x: Any, output_size: Any) -> tuple[int, ...]:
-    """Return the lengths of the last axes of what comes out of adaptive pooling."""
-    axes, shape = int(op.__name__[-2]), shape_of(x)
-    expect(op, "x", shape, len(shape) >= axes and min(shape[-axes:]) > 0, f"(..., {AXES[axes]}) with elements")
-    if isinstance(output_size, (tuple, list)) and len(output_size) == axes:
-        output_size = tuple(n if size is None else size for size, n in zip(output_size, shape[-axes:], strict=True))
-    return sizes(op, "output_size", output_size, axes)
-
-
-def _declare_kernel(op: Any) -> None:
-    """Declare the fast path of averages whose windows lie side by side."""
-
-    def flow(x, /, output_size):
-        return averages_of_blocks(x, _lengths_of_averages(op, x, output_size))
-
-    @op.def_kernel("numpy", flow=flow)
-    def forward(x, /, output_size):
-        return result_of(flow(x, output_size))
-
-
-for _operation in (adaptive_avg_pool1d, adaptive_avg_pool2d, adaptive_avg_pool3d):
-    _declare_kernel(_operation)
-
-
-def _averages_of(xp: Any, op: Named, x: Any, output_size: Any) -> Any:
-    """Return the averages of the windows of adaptive pooling."""
-    shape, lengths = shape_of(x), _lengths_of_averages(op, x, output_size)
-    axes, y = len(lengths), floating(xp, x)
-    if all(n % length == 0 for n, length in zip(shape[-axes:], lengths, strict=True)) and lengths != shape[-axes:]:
-        # Windows of one length, side by side: axes of their own.
-        split = [part for n, length in zip(shape[-axes:], lengths, strict=True) for part in (length, n // length)]
-        return xp.mean(xp.reshape(y, (*shape[:-axes], *split)), axis=tuple(range(1 - 2 * axes, 0, 2)))
-    for axis, (length, n) in enumerate(zip(shape[-axes:], lengths, strict=True), start=-axes):
-        if length == n:
-            continue
-        behind = (slice(None),) * (-1 - axis)
-        parts = [
-            xp.mean(y[..., i * length // n : -(-(i + 1) * length // n), *behind], axis=axis, keepdims=True)
-            for i in range(n)
-        ]
-        if n == 1:
-            y = parts[0]
-        else:
-            y = xp.concat(parts, axis=axis)
-    if lengths == shape[-axes:]:
-        return xp.reshape(xp.concat([y], axis=None), y.shape)
-    return y

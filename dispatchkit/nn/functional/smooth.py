@@ -10,13 +10,14 @@ import numpy as np
 
 from dispatchkit.backends.arrays import computes_alone
 from dispatchkit.backends.numpy import numpy_namespace
+from dispatchkit.backends.numpy_choices import DTYPES
+from dispatchkit.backends.numpy_sums import SINGLE
 from dispatchkit.declare.samples import draw, sample
 from dispatchkit.nn.functional import smooth_numpy
-from dispatchkit.nn.functional.rows import DTYPES
 from dispatchkit.nn.functional.shared import activation, called, function, real_floats
 from dispatchkit.ops.elementwise.exponential import sigmoid
 from dispatchkit.ops.shared import along, normal_axis, shape_of
-from dispatchkit.ops.special import ndtr
+from dispatchkit.ops.special import ndtr, scipy_function
 from dispatchkit.tensor import Tensor
 
 __all__ = ["gelu", "glu", "logsigmoid", "mish", "silu", "softplus", "softsign"]
@@ -27,6 +28,8 @@ ROOT, CUBIC = smooth_numpy.ROOT, smooth_numpy.CUBIC
 SATURATED = 40.0
 # Elements from which on loops in single precision take less time than SciPy, and compute a derivative with the value.
 FEWEST = 1 << 12
+# Elements from which on the logistic function is kept for the derivative of silu.
+FLOWING = 1 << 13
 
 
 @activation(
@@ -83,42 +86,64 @@ def gelu_partial(xp, x, approximate):
 
 @gelu.def_vjp
 def gelu_vjp(xp, g, x, approximate):
-    if _exact_single(approximate, x, g):
+    if smooth_numpy.are_alike(x, g):
+        if approximate == "tanh":
+            return smooth_numpy.slope_by_tanh(g, x, SATURATED)
+        if not _exact_single(approximate, x, g):
+            return smooth_numpy.slope_of_normal(g, x, _normal(xp, x, approximate), SATURATED)
+        ndtr_of_scipy = _ndtr_of_scipy(x)
+        if x.size < FEWEST and ndtr_of_scipy is not None:
+            return smooth_numpy.slope_of_normal(g, x, ndtr_of_scipy(x), SATURATED)
         return smooth_numpy.gelu_slope(g, x)
     return g * gelu_partial(xp, x, approximate)
 
 
 def gelu_numpy_flow(x, /, *, approximate="none"):
-    if type(x) is not np.ndarray or x.dtype not in DTYPES or not x.ndim or not computes_alone("numpy"):
+    if approximate != "none" or type(x) is not np.ndarray or not computes_alone("numpy"):
+        return NotImplemented
+    if smooth_numpy.is_single(x):
+        y, slope = smooth_numpy.gelu_and_slope(x)
+        return y, lambda g, wanted: (g[0] * slope,)
+    if not smooth_numpy.are_alike(x) or (ndtr_of_scipy := _ndtr_of_scipy(x)) is None:
+        return NotImplemented
+    normal = ndtr_of_scipy(x)
+    y = smooth_numpy.gelu_of_normal(x, normal.copy())
+    return y, lambda g, wanted: (smooth_numpy.slope_of_normal(g[0], x, normal, SATURATED),)
+
+
+@gelu.def_kernel("numpy", flow=gelu_numpy_flow, reads=("x",), fewest=FEWEST)
+def gelu_numpy(x, /, *, approximate="none"):
+    if type(x) is np.ndarray and x.dtype not in DTYPES:
+        x = real_floats(numpy_namespace, gelu, x)
+    if not smooth_numpy.are_alike(x):
         return NotImplemented
     if approximate == "tanh":
-        return smooth_numpy.gelu_by_tanh(x, SATURATED)
-    if not _exact_single(approximate, x) or _is_few(x):
-        return smooth_numpy.gelu_of_normal(x, _normal(numpy_namespace, x, approximate), SATURATED)
-    if x.size < FEWEST:  # the formula takes as long
+        return smooth_numpy.gelu_by_tanh(x)
+    if approximate != "none":
         return NotImplemented
-    y, slope = smooth_numpy.gelu_and_slope(x)
-    return y, lambda g, wanted: (g[0] * slope,)
-
-
-@gelu.def_kernel("numpy", flow=gelu_numpy_flow, reads=("x",))
-def gelu_numpy(x, /, *, approximate="none"):
-    if not _exact_single(approximate, x):
+    # Of few elements SciPy takes less time than loops in single precision, whose calls take longer.
+    ndtr_of_scipy = _ndtr_of_scipy(x)
+    if x.dtype is SINGLE and (x.size >= FEWEST or ndtr_of_scipy is None):
+        return smooth_numpy.gelu(x)
+    if ndtr_of_scipy is None:
         return NotImplemented
-    if _is_few(x):
-        return smooth_numpy.gelu_of_normal(x, _normal(numpy_namespace, x, approximate), SATURATED)[0]
-    return smooth_numpy.gelu(x)
+    return smooth_numpy.gelu_of_normal(x, ndtr_of_scipy(x))
 
 
-def _is_few(x: Any) -> bool:
-    """Return whether SciPy takes less time than the loops in single precision, whose calls take longer."""
-    return x.ndim > 0 and x.size < FEWEST and _has_scipy()
+def _ndtr_of_scipy(x: Any) -> Any:
+    """Return what computes the normal distribution function of an array, None of one without axes."""
+    if x.ndim and _has_scipy():
+        try:
+            return scipy_function("ndtr")
+        except ImportError:  # the body says what to install
+            pass
+    return None
 
 
 @cache
 def _has_scipy() -> bool:
     try:
-        _normal(numpy_namespace, np.zeros(1), "none")
+        scipy_function("ndtr")
     except ImportError:
         return False
     return True
@@ -175,18 +200,17 @@ def _silu(xp: Any, x: Any) -> Any:
 
 
 def silu_numpy_flow(x, /):
-    # Of few the rule takes as long.
-    if not smooth_numpy.are_alike(x) or x.size < FEWEST or not computes_alone("numpy"):
+    if not smooth_numpy.are_alike(x) or not computes_alone("numpy"):
         return NotImplemented
     y, s = smooth_numpy.silu_and_sigmoid(x)
     return y, lambda g, wanted: (smooth_numpy.silu_slope(g[0], x, s),)
 
 
-@silu.def_kernel("numpy", flow=silu_numpy_flow, reads=("x",))
+@silu.def_kernel("numpy", flow=silu_numpy_flow, reads=("x",), fewest=FLOWING)
 def silu_numpy(x, /):
-    if not smooth_numpy.are_alike(x):
-        return _silu(numpy_namespace, x)
-    return smooth_numpy.silu(x)
+    if type(x) is np.ndarray and x.dtype in DTYPES:
+        return smooth_numpy.silu(x)
+    return _silu(numpy_namespace, x)
 
 
 @silu.def_partial
@@ -266,12 +290,21 @@ def _softplus(xp: Any, x: Any, beta: float, threshold: float) -> Any:
     return xp.where(scaled > threshold, x, xp.logaddexp(scaled, 0.0) / beta)
 
 
+# Where the exponential of the opposite is less than what single precision tells apart.
+FAR_SINGLE = 18
+
+
 @softplus.def_kernel("numpy")
 def softplus_numpy(x, /, beta=1.0, threshold=20.0):
-    if type(x) is not np.ndarray or x.dtype not in DTYPES or beta != 1 or type(threshold) not in (int, float):
+    if not smooth_numpy.are_alike(x) or beta != 1 or type(threshold) not in (int, float):
         return _softplus(numpy_namespace, x, beta, threshold)
-    y, beyond = numpy_namespace.logaddexp(x, 0.0), x > threshold
-    if beyond.any():
+    y = smooth_numpy.softplus(x)
+    if x.dtype is SINGLE and threshold >= FAR_SINGLE:
+        return y
+    beyond = x > threshold
+    if x.size < FEWEST:
+        np.copyto(y, x, where=beyond)
+    elif beyond.any():
         return numpy_namespace.where(beyond, x, y)
     return y
 
@@ -317,7 +350,18 @@ def logsigmoid(xp: Any, x: Tensor, /) -> Tensor:
     >>> dk.nn.functional.logsigmoid(dk.asarray([-50.0, 0.0]))
     tensor([-50.0000,  -0.6931])
     """
+    return _logsigmoid(xp, x)
+
+
+def _logsigmoid(xp: Any, x: Any) -> Any:
     return -xp.logaddexp(-real_floats(xp, logsigmoid, x), 0.0)
+
+
+@logsigmoid.def_kernel("numpy")
+def logsigmoid_numpy(x, /):
+    if smooth_numpy.are_alike(x):
+        return smooth_numpy.logsigmoid(x)
+    return _logsigmoid(numpy_namespace, x)
 
 
 @logsigmoid.def_partial

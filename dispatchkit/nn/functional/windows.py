@@ -97,6 +97,7 @@ class Grid(tuple[Windows, ...]):  # noqa: SLOT001  # it keeps what follows of th
     number, size : the products of the first two
     grows : whether anything is added
     inside : the index that leaves out what is added
+    tables : what is known of small arrays of these windows, by what it is and for how many images
     """
 
     def __init__(self, windows: Iterable[Windows]) -> None:
@@ -107,6 +108,7 @@ class Grid(tuple[Windows, ...]):  # noqa: SLOT001  # it keeps what follows of th
         self.number, self.size = prod(self.counts), prod(self.kernels)
         self.grows = any(along.before or along.after for along in self)
         self.inside: Any = (Ellipsis, *(slice(along.before, along.before + along.length) for along in self))
+        self.tables: dict[Any, Any] = {}
 
     @cached_property
     def reversed(self) -> Grid | None:
@@ -123,6 +125,16 @@ class Grid(tuple[Windows, ...]):  # noqa: SLOT001  # it keeps what follows of th
             behind = (slice(None),) * (len(self) - 1 - axis)
             axes.append([(Ellipsis, element, *behind) for element in along.each_element()])
         return axes
+
+    @cached_property
+    def numbers(self) -> Any:
+        """Where the elements of each window lie in the longer image, counted through: array (number, size)."""
+        at: Any = np.zeros((1, 1), np.intp)
+        for along in self:
+            elements = np.arange(along.count)[:, None] * along.stride + np.arange(along.kernel) * along.dilation
+            at = at[:, None, :, None] * along.total + elements[:, None]
+            at = at.reshape(at.shape[0] * at.shape[1], -1)
+        return at
 
     @cached_property
     def places(self) -> list[Any]:
@@ -275,6 +287,49 @@ def gradient_of_weight_by_shifts(g: Any, x: Any, shape: tuple[int, ...], windows
     return total.reshape(shape)
 
 
+# Elements of all windows up to which they are taken at once from where a table says that they are.
+SMALL = 1 << 13
+
+
+def _elements_of_few(x: Any, windows: Grid, groups: int) -> Any:
+    """Return windows over small images as matrices (N, elements of all channels, windows); None for other images."""
+    n, channels = x.shape[:2]
+    if groups > 1 or not 0 < n * channels * windows.size * windows.number <= SMALL:
+        return None
+    key = "elements", channels
+    if key not in windows.tables:
+        windows.tables[key] = _table(channels, windows)
+    rows = x.reshape(n, -1)
+    if windows.grows:
+        rows = np.zeros((n, rows.shape[1] + 1), x.dtype)
+        rows[:, :-1] = x.reshape(n, -1)
+    return rows.take(windows.tables[key], 1).reshape(n, channels * windows.size, windows.number)
+
+
+def _table(channels: int, windows: Grid) -> Any:
+    """Return where the elements of windows lie in the channels of an image; what is added lies behind its last one."""
+    area = prod(windows.lengths)
+    inside = np.full(windows.totals, -1, np.intp)
+    inside[windows.inside[1:]] = np.arange(area).reshape(windows.lengths)
+    table = inside.reshape(-1)[windows.numbers.T]
+    of_channels = np.arange(channels)[:, None, None] * area
+    return np.where(table < 0, channels * area, table + of_channels).reshape(-1)
+
+
+def _product_of_few(elements: Any, weight: Any, bias: Any) -> Any:
+    """Return the product of a weight (O, C, ...) with the elements of windows, and a bias added."""
+    matrix = weight.reshape(len(weight), -1)
+    if len(elements) > 1:
+        y = np.matmul(matrix, elements)
+    else:
+        y = matrix.dot(elements[0])[None]
+    if bias is not None:
+        added = np.empty_like(y)  # what broadcasts takes longer
+        added[...] = bias[:, None]
+        y += added
+    return y
+
+
 # Elements of a block: 1.5 MB in double precision.
 BLOCK = 3 << 16
 
@@ -283,8 +338,12 @@ def convolved(x: Any, weight: Any, bias: Any, windows: Grid, groups: int) -> Any
     """Return the convolution of images (N, C, ...) with a weight (O, C / groups, ...)."""
     if is_depthwise(weight.shape, groups, windows):
         return convolved_by_shifts(x, weight, bias, windows, groups)
-    matrix, counts = _matrix(weight, groups), windows.counts
-    n, o = x.shape[0], weight.shape[0]
+    counts, n, o = windows.counts, x.shape[0], weight.shape[0]
+    if x.dtype == weight.dtype and (bias is None or bias.dtype == x.dtype):
+        elements = _elements_of_few(x, windows, groups)
+        if elements is not None:
+            return _product_of_few(elements, weight, bias).reshape(n, o, *counts)
+    matrix = _matrix(weight, groups)
     if bias is None:
         dtype = np.result_type(x, weight)
     else:
@@ -306,6 +365,11 @@ def gradient_of_weight(g: Any, x: Any, shape: tuple[int, ...], windows: Grid, gr
     if is_depthwise(shape, groups, windows):
         return gradient_of_weight_by_shifts(g, x, shape, windows, groups)
     n, o = g.shape[:2]
+    few = None
+    if n == 1:
+        few = _elements_of_few(x, windows, groups)
+    if few is not None:
+        return g.reshape(o, -1).dot(few[0].T).reshape(shape)
     g = g.reshape(n, groups, o // groups, windows.number).swapaxes(-1, -2)
     total = np.zeros((groups, prod(shape[1:]), o // groups), np.result_type(g, x))
     for part, place, elements in _blocks(x, windows, groups):

@@ -59,7 +59,7 @@ def _making(operation: Any, make: Callable[[Any, Any], Any]) -> None:
     body = body_on_numpy(operation)
 
     def fast(shape: Any, *, dtype: Any = None, device: Any = None) -> Any:
-        if type(shape) in (tuple, int) and device is None:
+        if type(shape) in (tuple, int) and (device is None or device == "cpu"):
             try:
                 return make(shape, dtype or default_dtype_of("f"))
             except (TypeError, ValueError, OverflowError):  # the body says what is wrong
@@ -113,6 +113,16 @@ def ones(xp: Namespace, shape: Shape, *, dtype: DType = None, device: Any = None
     tensor([1., 1., 1.])
     """
     return xp.ones(shape_of(ones.__name__, shape), dtype=dtype or default_dtype_of("f"), device=device)
+
+
+def _filled(shape: Any, dtype: Any) -> Any:
+    """Return ones as `numpy.ones` does, in half of the time."""
+    y = np.empty(shape, dtype)
+    y.fill(1)
+    return y
+
+
+_making(ones, _filled)
 
 
 @creation(samples=lambda: [sample((2, 3)), sample(3, dtype="int64"), sample(())])
@@ -181,6 +191,19 @@ def full(
 
 
 full.def_transpose("fill_value")(lambda g: g)
+
+
+@full.def_kernel("numpy")
+def full_numpy(shape, fill_value, *, dtype=None, device=None):
+    if type(fill_value) in REAL and type(shape) in (tuple, int) and (device is None or device == "cpu"):
+        try:
+            y = np.empty(shape, dtype or dtype_of_scalar(fill_value))
+            if y.dtype.kind == "f" or (type(fill_value) is int and y.dtype.kind in "iuc"):
+                y.fill(fill_value)
+                return y
+        except (TypeError, ValueError, OverflowError):  # the body says what is wrong
+            pass
+    return body_on_numpy(full)(shape, fill_value, dtype=dtype, device=device)
 
 
 @creation(

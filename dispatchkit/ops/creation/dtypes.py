@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import builtins
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -255,16 +256,16 @@ def isdtype(dtype: DType, kind: DType | str | tuple[DType | str, ...]) -> builti
     (True, False)
     """
     known = numpy_dtype(dtype)
-    if isinstance(kind, tuple):
-        kinds = kind
-    else:
+    if type(kind) is str:
+        return _is_of_kind(known, kind)
+    kinds = kind
+    if not isinstance(kind, tuple):
         kinds = (kind,)
-    return any(_is_of_kind(known, wanted) for wanted in kinds)
+    return any(_is_of_kind(known, wanted) if type(wanted) is str else known == numpy_dtype(wanted) for wanted in kinds)
 
 
-def _is_of_kind(dtype: DType, kind: Any) -> builtins.bool:
-    if not isinstance(kind, str):
-        return builtins.bool(dtype == numpy_dtype(kind))
+@lru_cache(maxsize=512)
+def _is_of_kind(dtype: np.dtype[Any], kind: str) -> builtins.bool:
     if kind not in _KINDS:
         raise ValueError(f"isdtype: {kind!r} names no kind of dtype; there are {', '.join(_KINDS)}")
     return builtins.bool(dtype.kind in _KINDS[kind])

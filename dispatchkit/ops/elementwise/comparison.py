@@ -9,6 +9,7 @@ import numpy as np
 from dispatchkit.backends.arrays import holds_complex
 from dispatchkit.backends.numpy import numpy_namespace
 from dispatchkit.backends.numpy_choices import larger_of_zero
+from dispatchkit.backends.numpy_numbers import are_numbers_of, bounded
 from dispatchkit.declare.decorators import (
     activation,
     alias,
@@ -418,20 +419,30 @@ def clip(xp: Namespace, x: Array, /, min: Array | float | None = None, max: Arra
     >>> dk.clip(dk.asarray([-1.0, 1.0, 3.0]), 0, 2)
     tensor([0., 1., 2.])
     """
+    return _clip(xp, x, min, max)
+
+
+def _clip(xp: Namespace, x: Any, min: Any, max: Any) -> Any:
     if int in (type(min), type(max)):
         min, max = _in_range(xp, x, min, max)
     if min is None and max is None:
         return xp.positive(x)
-    raw: Any = x
-    many = xp is numpy_namespace and type(raw) is np.ndarray and raw.size >= ONE_PASS and raw.dtype.kind == "f"
+    many = xp is numpy_namespace and type(x) is np.ndarray and x.size >= ONE_PASS and x.dtype.kind == "f"
     if many and isinstance(min, (int, float)) and isinstance(max, (int, float)):
-        return np.clip(x, min, max)  # type: ignore[return-value]  # raw arrays
+        return np.clip(x, min, max)
     raised = x
     if min is not None:
         raised = xp.maximum(x, min)
     if max is None:
         return raised
     return xp.minimum(raised, max)
+
+
+@clip.def_kernel("numpy")
+def clip_numpy(x, /, min=None, max=None):
+    if min is not None and max is not None and are_numbers_of(x, min, max):
+        return bounded(x, min, max)
+    return _clip(numpy_namespace, x, min, max)
 
 
 def _in_range(xp: Namespace, x: Any, min: Any, max: Any) -> tuple[Any, Any]:

@@ -9,8 +9,10 @@ import numpy as np
 
 from dispatchkit.backends.arrays import holds_complex, of_parts
 from dispatchkit.backends.numpy import numpy_namespace
+from dispatchkit.backends.numpy_choices import BLOCK, slices
+from dispatchkit.backends.numpy_numbers import ONE
 from dispatchkit.backends.numpy_sums import HALF
-from dispatchkit.declare.decorators import additive, alias, complex_parts, exponential, multiplicative
+from dispatchkit.declare.decorators import additive, alias, body_on_numpy, complex_parts, exponential, multiplicative
 from dispatchkit.declare.typing import Array, Namespace
 from dispatchkit.ops.shared import floating
 
@@ -186,17 +188,29 @@ def _sigmoid_of_real(xp: Namespace, x: Any) -> Any:
 
 @np.errstate(over="ignore")
 def _sigmoid_of_numpy(x: Any) -> Any:
-    return to_reciprocals(np.asarray(np.multiply(x, -1.0)))
+    one = ONE.get(x.dtype)
+    if one is None:
+        return to_reciprocals(np.asarray(np.multiply(x, -1.0)))
+    y = np.empty(x.shape, x.dtype)
+    if x.size <= BLOCK:
+        np.negative(x, y)
+        return to_reciprocals(y, one)
+    flat, out = x.reshape(-1), y.reshape(-1)
+    for block in slices(x.size):
+        part = np.negative(flat[block], out[block])
+        to_reciprocals(part, one)
+    return y
 
 
-def to_reciprocals(x: Any) -> Any:
+def to_reciprocals(x: Any, one: Any = 1) -> Any:
     """Replace NumPy's numbers by ``1 / (1 + exp(x))``, which is 0 where the exponential leaves the range of the dtype.
 
-    Each pass writes into the memory of `x`: half as many passes as `logistic` takes, and no memory beside it.
+    Each pass writes into the memory of `x`: half as many passes as `logistic` takes, and no memory beside it. NumPy
+    divides in half the time that it takes for reciprocals, and an array for the number one needs no conversion.
     """
-    np.exp(x, out=x)
-    x += 1
-    return np.reciprocal(x, out=x)
+    np.exp(x, x)
+    np.add(x, one, x)
+    return np.divide(one, x, x)
 
 
 def logistic(xp: Namespace, x: Any) -> Any:
@@ -209,6 +223,13 @@ def logistic(xp: Namespace, x: Any) -> Any:
     # so those of all orders are right.
     grows, falls = xp.exp(xp.minimum(x, 0.0)), xp.exp(xp.minimum(opposite, 0.0))
     return xp.divide(grows, xp.add(grows, falls))
+
+
+@sigmoid.def_kernel("numpy")
+def sigmoid_numpy(x, /):
+    if type(x) is np.ndarray and x.dtype in ONE:
+        return _sigmoid_of_numpy(x)
+    return body_on_numpy(sigmoid)(x)
 
 
 sigmoid.def_partial(lambda y: y * (1 - y))

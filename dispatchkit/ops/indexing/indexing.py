@@ -89,9 +89,9 @@ class Selection(Indexing):
                     return general(x, key)
                 if cls is not base:
                     path = cls, (type(key) if type(key) is not tuple else tuple(map(type, key)))
-                    first = by_call.get(path) or decide(self, (x, key), {}, by_call, path)
+                    first = by_call.get(path) or _decide(self, x, key, path)
                     to = getattr(first, "gives", None)
-                    if to is None or not isinstance(x, Storage):
+                    if to is not cls and (to is None or not isinstance(x, Storage)):
                         result = first(x, key)
                         if result is NotImplemented or result is None:
                             return continue_chain(self, first, (x, key), {}, result)
@@ -121,7 +121,9 @@ class Selection(Indexing):
                         if x._node is not None and is_grad_enabled():
                             y._node = _node_of(self, x, key, r)
                         share_memory(y, x)
-                if to is base or to in taking_nothing or (basic and _takes_nothing(base, to, x)):
+                if to is base or to in taking_nothing:
+                    return y
+                if (basic or type(key) is ndarray or type(key) is base) and _takes_nothing(base, to, x):
                     return y
                 return _finalize(self, y, x, key)
             except Exception as error:
@@ -272,6 +274,68 @@ def getitem_transpose(xp, g, x, key):
     return xp.index_put(nothing, key, g, accumulate=True)
 
 
+# By type the rule of `getitem` for it, and what selects by an index without arrays as that rule does, in less time.
+_parts: dict[type, tuple[Callable[..., Any], Callable[[Any, Any], Any]]] = {}
+
+
+def parts_by(cls: type, rule: Callable[..., Any]) -> Callable[[F], F]:
+    """Return a decorator of what selects from arrays of a type by integers, slices, ``...`` and None.
+
+    It is asked where a rule answers their `getitem`, and takes the place of the rule: it declines nothing.
+
+    Parameters
+    ----------
+    cls, rule : the type, which no subclass counts as, and its rule
+    """
+
+    def register(select: F) -> F:
+        _parts[cls] = rule, select
+        return select
+
+    return register
+
+
+def _decide(operation: DeclaredOperation, x: Any, key: Any, path: Any) -> Any:
+    """Decide who answers calls of these types; what selects in less time than a rule answers in its place."""
+    protocol = operation.protocol
+    generation = protocol.journal.generation
+    first = decide(operation, (x, key), {}, operation.by_call, path)
+    rule, select = _parts.get(type(x), (None, None))
+    if select is None or rule is not first or not (type(key) in BASIC or _is_basic(key)):
+        return first
+    protocol.journal.keep(operation, generation, operation.by_call, (path,), select)
+    return select
+
+
+def part_of(base: Any, x: Any, key: Any) -> Any:
+    """Return what `getitem` selects by an index without arrays, of a plain tensor outside the graph in less time.
+
+    Parameters
+    ----------
+    base, x, key : the class of plain tensors, the array, and the index
+    """
+    if type(x) is not base or live or x._node is not None or type(a := x.array) is not ndarray:
+        return x[key]
+    try:
+        r = a[key, ...] if type(key) is int else a[key]
+        if type(r) is not ndarray:
+            r = a[(*key, ...)]  # one element
+    except BACKEND_ERRORS:
+        return x[key]  # which says what does not fit
+    y = new(base)
+    y.array = r
+    y._node = None
+    memory = x._memory
+    if memory is not None and len(memory.views) < memory.full:
+        # As `share_memory` does, in less time.
+        y._memory = memory
+        memory.views.append(ref(y))
+    else:
+        y._memory = None
+        share_memory(y, x)
+    return y
+
+
 # By type the rule of `getitem` for it, and what gives the parts along the first axis as that rule does, in less time.
 _rows: dict[type, tuple[Callable[..., Any], Callable[[Any], Iterator[Any]]]] = {}
 
@@ -300,6 +364,9 @@ def rows_of(x: Any) -> Iterator[Any]:
     # The compiled core gives elements in less time still.
     if core is None and to is not None:
         return _rows_of_tensor(operation, x, count, to)
+    part_rule, select = _parts.get(cls, (None, None))
+    if select is not None and select is answer:
+        answer = part_rule
     rule, rows = _rows.get(cls, (None, None))
     if rows is not None and rule is answer and not live:
         return rows(x)
@@ -311,8 +378,11 @@ def _rows_of_tensor(operation: DeclaredOperation, x: Any, count: int, to: Any) -
 
     They are instances of a class.
     """
-    base = operation.protocol.types.base
+    base: Any = operation.protocol.types.base
     plain = to is base or to in taking_nothing
+    # As `_takes_nothing` says; the attributes are looked at anew for each row, since a loop may set some.
+    by_default = to.__tensor_finalize__ is base.__tensor_finalize__ and not x.__dispatch_slots__
+    attributes = getattr(x, "__dict__", None)
     for place in range(count):
         a = x.array
         if live or x._node is not None or type(a) is not ndarray:
@@ -328,7 +398,7 @@ def _rows_of_tensor(operation: DeclaredOperation, x: Any, count: int, to: Any) -
             memory.views.append(ref(y))
         else:
             share_memory(y, x)
-        if plain or _takes_nothing(base, to, x):
+        if plain or (by_default and not attributes):
             yield y
         else:
             yield _finalize(operation, y, x, place)

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
 
-from dispatchkit.declare.decorators import assignment, indexing, manipulation
+from dispatchkit.declare.decorators import assignment, body_on_numpy, indexing, manipulation
 from dispatchkit.declare.samples import draw, sample
 from dispatchkit.declare.typing import Array, Namespace
 from dispatchkit.ops.shared import Named, along, diagonal_of, normal_axis, on_diagonal, shape_of
@@ -148,6 +149,30 @@ def gather(xp: Namespace, x: Array, /, axis: int, indices: Array) -> Array:
     place = _place_of(gather, x, axis, indices, {"x": x})
     corner = tuple(slice(None if i == place else n) for i, n in enumerate(indices.shape))
     return xp.take_along_axis(xp.getitem(x, corner), indices, axis=place)
+
+
+@gather.def_transpose("x")
+def gather_transpose(xp, g, x, axis, indices):
+    key = _by_index(xp, indices.shape, indices, normal_axis(axis, x.ndim))
+    return xp.index_put(xp.zeros(x.shape, dtype=g.dtype), key, g, accumulate=True)
+
+
+@gather.def_kernel("numpy")
+def gather_numpy(x, /, axis, indices):
+    if type(x) is not np.ndarray or type(indices) is not np.ndarray or indices.dtype.kind not in "iu":
+        return body_on_numpy(gather)(x, axis, indices)
+    place = _place_of(gather, x, axis, indices, {"x": x})
+    if not indices.ndim:
+        return body_on_numpy(gather)(x, axis, indices)
+    at = [*places_of_elements(indices.shape)]
+    at[place] = indices
+    return x[tuple(at)]
+
+
+@lru_cache(maxsize=64)
+def places_of_elements(shape: tuple[int, ...]) -> tuple[Any, ...]:
+    """Return the indices of all elements along each axis, as arrays that broadcast; they are not to be changed."""
+    return np.indices(shape, sparse=True)
 
 
 @assignment(

@@ -444,7 +444,7 @@ def expand(xp: Namespace, x: Array, /, shape: Sequence[int]) -> Array:
             f"expand: an array of shape {x.shape} cannot have the shape {tuple(shape)}: it needs "
             f"a length for each new leading axis, and a length or -1 for each of the array's own"
         )
-    return xp.broadcast_to(x, tuple(x.shape[i - new] if n == -1 else n for i, n in enumerate(shape)))
+    return xp.broadcast_to(x, tuple([x.shape[i - new] if n == -1 else n for i, n in enumerate(shape)]))
 
 
 expand.def_transpose(lambda g: g)

@@ -12,7 +12,7 @@ import numpy as np
 from dispatchkit.declare.decorators import manipulation, product, searching
 from dispatchkit.declare.samples import draw, sample
 from dispatchkit.declare.typing import Array, Namespace
-from dispatchkit.ops.shared import along, integer, normal_axis, shape_of
+from dispatchkit.ops.shared import integer, normal_axis, shape_of
 
 # A number, a pair (before, after), a pair for each axis, or a number or pair by axis.
 PerAxis: TypeAlias = int | Sequence[Any] | Mapping[int, Any]
@@ -248,7 +248,8 @@ def split(xp: Namespace, x: Array, indices_or_sections: int | Sequence[int], /, 
 
 
 def _parts(x: Any, bounds: Sequence[int], axis: int) -> tuple[Any, ...]:
-    return tuple(x[along(axis, slice(start, stop))] for start, stop in pairwise(bounds))
+    before = (slice(None),) * axis
+    return tuple([x[*before, slice(start, stop)] for start, stop in pairwise(bounds)])
 
 
 @manipulation(samples=lambda: [sample(draw(5), 3), sample(draw(2, 4), 3, axis=-1), sample(draw(2), 5)])

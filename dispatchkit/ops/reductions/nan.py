@@ -8,8 +8,9 @@ from typing import Any
 import numpy as np
 
 from dispatchkit.backends.arrays import is_inexact
+from dispatchkit.backends.numpy import numpy_namespace
 from dispatchkit.backends.numpy_sums import SINGLE
-from dispatchkit.declare.decorators import operation, reduction
+from dispatchkit.declare.decorators import body_on_numpy, operation, reduction
 from dispatchkit.declare.samples import draw, sample
 from dispatchkit.declare.typing import Array, DType, Namespace
 from dispatchkit.ops.shared import Axis, count, floating
@@ -284,3 +285,44 @@ def one_correction(name: str, correction: float, ddof: float | None) -> float:
 # The reductions of NumPy's functions of pairs leave out NaN in one pass.
 nanmax.def_kernel("numpy", lambda x, /, *, axis=None, keepdims=False: np.fmax.reduce(x, axis, keepdims=keepdims))
 nanmin.def_kernel("numpy", lambda x, /, *, axis=None, keepdims=False: np.fmin.reduce(x, axis, keepdims=keepdims))
+
+
+@nanvar.def_kernel("numpy")
+def nanvar_numpy(x, /, *, axis=None, dtype=None, correction=0.0, ddof=None, keepdims=False):
+    variance = _variance_of_vector(nanvar.__name__, x, axis, dtype, correction, ddof, keepdims)
+    if variance is None:
+        options = {"axis": axis, "dtype": dtype, "correction": correction, "ddof": ddof, "keepdims": keepdims}
+        return body_on_numpy(nanvar)(x, **options)
+    return variance
+
+
+@nanstd.def_kernel("numpy")
+def nanstd_numpy(x, /, *, axis=None, dtype=None, correction=0.0, ddof=None, keepdims=False):
+    variance = _variance_of_vector(nanstd.__name__, x, axis, dtype, correction, ddof, keepdims)
+    if variance is None:
+        options = {"axis": axis, "dtype": dtype, "correction": correction, "ddof": ddof, "keepdims": keepdims}
+        return body_on_numpy(nanstd)(x, **options)
+    return np.sqrt(variance)
+
+
+def _variance_of_vector(
+    name: str, x: Any, axis: Axis, dtype: DType, correction: float, ddof: float | None, keepdims: bool
+) -> Any:
+    """Return the variance of all elements of an array of NumPy that are not NaN, of which a vector is made.
+
+    None where it is of rows or columns, where it is computed in another dtype, and where too few elements are left.
+    """
+    along_all = axis is None or (x.ndim == 1 and axis in (0, -1))
+    if dtype is not None or x.dtype.char not in "fd" or not along_all:
+        return None
+    correction = one_correction(name, correction, ddof)
+    missing = np.isnan(x)
+    left = x
+    if missing.any():
+        left = x[~missing]
+    if left.size <= correction or not left.size:
+        return None
+    y = np.asarray(numpy_namespace.var(left, correction=correction))
+    if keepdims:
+        return y.reshape((1,) * x.ndim)
+    return y

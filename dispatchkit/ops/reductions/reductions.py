@@ -42,7 +42,9 @@ def sum(xp: Namespace, x: Array, /, *, axis: Axis = None, keepdims: bool = False
 
 @sum.def_transpose
 def sum_transpose(xp, g, x, axis, keepdims):
-    return xp.broadcast_to(restore_axes(xp, g, x.shape, axis, keepdims), x.shape)
+    if axis is not None:
+        g = restore_axes(xp, g, x.shape, axis, keepdims)
+    return xp.broadcast_to(g, x.shape)
 
 
 @reduction(passthrough=True)

@@ -8,15 +8,18 @@ from typing import Any
 
 import numpy as np
 
+from dispatchkit.accelerator import reduction_of
 from dispatchkit.backends.arrays import holds_complex
+from dispatchkit.backends.numpy import numpy_namespace
+from dispatchkit.backends.numpy_numbers import ONE
+from dispatchkit.backends.numpy_sums import sum_of_array, total
 from dispatchkit.declare.decorators import body_on_numpy, operation
 from dispatchkit.declare.samples import draw, sample
 from dispatchkit.declare.typing import Array, Namespace
 from dispatchkit.ops.shared import Axis, floating, normal_axes
 from dispatchkit.protocol.kinds import kinds
 
-# The stub of the reduction does not know its positional form.
-_largest: Callable[..., Any] = np.maximum.reduce
+_largest: Callable[..., Any] = reduction_of(np.maximum)
 # Elements of a row up to which a product sums them as precisely as NumPy.
 LONGEST = 1 << 12
 # Elements up to which NumPy's function takes no longer than finding out whether there are rows.
@@ -68,12 +71,30 @@ def softmax(xp: Namespace, x: Array, /, *, axis: Axis = -1) -> Array:
 
 @softmax.def_kernel("numpy")
 def softmax_numpy(x, /, *, axis=-1):
-    """Compute a few rows by NumPy's functions alone: what asks for kinds and axes takes a third of the time."""
-    if not (x.size <= FEW and x.ndim and _are_rows(x, axis)):
+    """Compute along one axis by NumPy's functions alone: what asks for kinds and axes takes a third of the time."""
+    if not _has_axis(x, axis):
         return body_on_numpy(softmax)(x, axis=axis)
-    d = np.subtract(x, _largest(x, -1, None, None, True), np.empty(x.shape, x.dtype))
+    if x.size <= FEW:
+        d = x - _largest(x, axis, None, None, True)
+        np.exp(d, d)
+        return np.divide(d, sum_of_array(d, axis, None, None, True), d)
+    d = x - numpy_namespace.max(x, axis=axis, keepdims=True)
     np.exp(d, d)
-    return np.divide(d, d.dot(_ones(x.shape[-1], x.dtype))[..., None], d)
+    return np.divide(d, _sums_along(d, axis), d)
+
+
+def _has_axis(x: Any, axis: Any) -> bool:
+    """Return whether an axis is one of an array of single or double precision, along which there are elements."""
+    if type(x) is not np.ndarray or type(axis) is not int or x.dtype not in ONE:
+        return False
+    return -x.ndim <= axis < x.ndim and x.size > 0
+
+
+def _sums_along(x: Any, axis: int) -> Any:
+    """Return sums along an axis, which stays; those of NumPy's rows as a product, which takes a quarter of the time."""
+    if _are_rows(x, axis):
+        return x.dot(_ones(x.shape[-1], x.dtype))[..., None]
+    return total(x, axis=axis, keepdims=True)
 
 
 def _sums(xp: Namespace, x: Any, axis: Axis) -> Any:
@@ -174,12 +195,17 @@ def log_softmax(xp: Namespace, x: Array, /, *, axis: Axis = -1) -> Array:
 
 @log_softmax.def_kernel("numpy")
 def log_softmax_numpy(x, /, *, axis=-1):
-    """Compute a few rows by NumPy's functions alone."""
-    if not (x.size <= FEW and x.ndim and _are_rows(x, axis)):
+    """Compute along one axis by NumPy's functions alone."""
+    if not _has_axis(x, axis):
         return body_on_numpy(log_softmax)(x, axis=axis)
-    d = np.subtract(x, _largest(x, -1, None, None, True), np.empty(x.shape, x.dtype))
-    sums = np.asarray(np.exp(d).dot(_ones(x.shape[-1], x.dtype)))
-    return np.subtract(d, np.log(sums)[..., None], d)
+    if x.size <= FEW:
+        d = x - _largest(x, axis, None, None, True)
+        sums = sum_of_array(np.exp(d), axis, None, None, True)
+    else:
+        d = x - numpy_namespace.max(x, axis=axis, keepdims=True)
+        sums = _sums_along(np.exp(d), axis)
+    np.log(sums, sums)
+    return np.subtract(d, sums, d)
 
 
 @log_softmax.def_vjp

@@ -398,7 +398,8 @@ def _covariance(xp: Namespace, name: str, x: Any, rowvar: bool, correction: floa
         else:
             both = every[0] * every[1]
         total = xp.sum(both)
-        deviations = x - xp.sum(x * both, axis=1, keepdims=True) / total
+        # Shares first: that of one observation is 1, and its deviation 0.
+        deviations = x - xp.sum(x * (both / total), axis=1, keepdims=True)
         lost = correction
         if aweights is not None:
             lost = correction * xp.sum(both * aweights) / total

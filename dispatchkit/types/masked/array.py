@@ -13,7 +13,7 @@ from typing_extensions import deprecated
 
 from dispatchkit import linalg, ops, special
 from dispatchkit.declare.wrapping import wrap_array
-from dispatchkit.ops.indexing.indexing import rows_by
+from dispatchkit.ops.indexing.indexing import part_of, parts_by, rows_by
 from dispatchkit.ops.manipulation.shapes import dtype_meant
 from dispatchkit.protocol.fallbacks import fallback
 from dispatchkit.protocol.instance import tensor_protocol
@@ -28,7 +28,6 @@ from dispatchkit.types.exchange.quantities import OF_ASTROPY_MEANT, read_object
 from dispatchkit.types.exchange.reading import as_array
 from dispatchkit.types.exchange.tables import read_pandas, read_polars
 from dispatchkit.types.levels import (
-    BASIC,
     MOVING,
     Wrapper,
     arguments,
@@ -40,7 +39,7 @@ from dispatchkit.types.levels import (
 )
 from dispatchkit.types.missing import split_missing
 from dispatchkit.types.plotting import Drawn, drawn
-from dispatchkit.types.rules import array_of, axis_of, implements, implements_each, is_plain
+from dispatchkit.types.rules import array_of, axis_of, implements, implements_each, is_plain, takes_raw_index
 
 
 @tensor_protocol.array_type(
@@ -537,15 +536,21 @@ def _has_missing(key: Any) -> bool:
 
 
 @implements(ops.getitem, MaskedTensor)
+@takes_raw_index
 def getitem_masked(x: Any, key: Any, /) -> Any:
-    if type(x) is MaskedTensor and (type(key) in BASIC or is_simple_key(key)):
-        part: MaskedTensor = object.__new__(MaskedTensor)
-        part.data, part.valid = x.data[key], x.valid[key]
-        return part
+    if type(x) is MaskedTensor and is_simple_key(key):
+        return wrap_masked(x.data[key], x.valid[key])
     key = _selecting(key)
     if not isinstance(x, MaskedTensor) and not _has_missing(key):
         return ops.getitem(x, key)
     return move_masked(ops.getitem, x, key)
+
+
+@parts_by(MaskedTensor, getitem_masked)
+def part_of_masked(x: MaskedTensor, key: Any, /) -> Any:
+    part: MaskedTensor = object.__new__(MaskedTensor)
+    part.data, part.valid = part_of(Tensor, x.data, key), part_of(Tensor, x.valid, key)
+    return part
 
 
 @rows_by(MaskedTensor, getitem_masked)
@@ -554,6 +559,7 @@ def rows_of_masked(x: MaskedTensor) -> Iterator[Any]:
 
 
 @implements(ops.setitem, MaskedTensor)
+@takes_raw_index
 def assign_masked(x: Any, key: Any, value: Any, /) -> Any:
     if not is_simple_key(key):
         key = _selecting(key)

@@ -9,7 +9,7 @@ import numpy as np
 from dispatchkit import ops
 from dispatchkit.protocol.steps import decline
 from dispatchkit.types.named.array import NamedTensor, inside, joined_name, places, with_names
-from dispatchkit.types.rules import axis_of, implements
+from dispatchkit.types.rules import axis_of, implements, takes_raw_index
 
 SIMPLE = frozenset({int, slice})
 
@@ -129,6 +129,7 @@ def _names_chosen(chosen: list[tuple[int, Any, tuple[str, ...]]]) -> Any:
 
 
 @implements(ops.setitem, NamedTensor)
+@takes_raw_index
 def setitem_named(x: Any, key: Any, value: Any, /) -> Any:
     if not isinstance(x, NamedTensor):
         return decline("a plain array has no names to align with")

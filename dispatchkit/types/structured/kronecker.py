@@ -175,8 +175,11 @@ class KroneckerTensor(StructuredTensor):
     def _arrays(self) -> list[np.ndarray] | None:
         """Return the factors as arrays that nothing differentiates; None where some are none, or have batches."""
         arrays = plain_arrays(*self.factors)
-        if arrays is None or any(array.ndim != 2 for array in arrays):
+        if arrays is None:
             return None
+        for array in arrays:  # of two a generator takes as long as their product
+            if array.ndim != 2:
+                return None
         return arrays
 
     @summarised
@@ -186,7 +189,9 @@ class KroneckerTensor(StructuredTensor):
 
 def _of_grid(factors: list[np.ndarray], x: np.ndarray, axis: int) -> bool:
     """Return whether a vector has a grid of elements, with the lengths of an axis of the factors, and their dtype."""
-    count = math.prod([factor.shape[axis] for factor in factors])
+    count = 1
+    for factor in factors:
+        count *= factor.shape[axis]
     return x.ndim == 1 and x.size == count > 0 and x.dtype == factors[0].dtype and x.dtype.kind in "fc"
 
 

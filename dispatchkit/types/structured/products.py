@@ -298,7 +298,7 @@ def _factor_by_lapack(bands: np.ndarray, lower: int) -> BandedTensor | None:
         factor[:kept] = cholesky_banded(bands[lower : lower + kept], lower=True, check_finite=False)
     except np.linalg.LinAlgError as error:
         raise np.linalg.LinAlgError(f"cholesky: matrix is not positive definite: its {error}") from None
-    return BandedTensor(ops.asarray(factor), lower=lower, upper=0)
+    return BandedTensor(wrap_array(Tensor, factor), lower=lower, upper=0)
 
 
 def _block(x: BandedTensor, rows: Tensor, columns: Tensor) -> Any:

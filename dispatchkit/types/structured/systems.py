@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Sequence
 from importlib import import_module
 from typing import Any, Protocol
@@ -61,6 +62,10 @@ def scipy_module(name: str, operation: str) -> Any:
     ------
     ImportError : if SciPy is not installed, naming the operation
     """
+    # To look it up by a name that is imported takes longer than many a system of a hundred numbers.
+    module = sys.modules.get(f"scipy.{name}")
+    if module is not None:
+        return module
     try:
         return import_module(f"scipy.{name}")
     except ImportError as error:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import operator
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
@@ -12,7 +12,6 @@ import numpy as np
 
 from dispatchkit import ops
 from dispatchkit.errors import UnitError
-from dispatchkit.ops.indexing.indexing import rows_by
 from dispatchkit.protocol.fallbacks import fallback
 from dispatchkit.protocol.instance import tensor_protocol
 from dispatchkit.protocol.kinds import kinds
@@ -26,16 +25,7 @@ from dispatchkit.types.exchange.parts import Parts, with_level
 from dispatchkit.types.exchange.quantities import OF_ASTROPY_MEANT, read_object
 from dispatchkit.types.exchange.reading import as_array
 from dispatchkit.types.exchange.tables import read_pandas
-from dispatchkit.types.levels import (
-    BASIC,
-    MOVING,
-    Wrapper,
-    arguments,
-    is_simple_key,
-    level,
-    map_results,
-    meets_another_type,
-)
+from dispatchkit.types.levels import MOVING, Wrapper, arguments, level, map_results, meets_another_type
 from dispatchkit.types.plotting import Drawn
 from dispatchkit.types.units.conversion import convert_numbers
 from dispatchkit.types.units.gradients import loss_unit, notes, unit_of_gradient, watch
@@ -351,12 +341,14 @@ def compute_on_quantities(op: Any, /, *args: Any, **kwargs: Any) -> Any:
         numbers = x.data
         if type(numbers) is not Tensor or numbers._node is not None:
             watch(numbers)
-        if len(args) == 1 and not kwargs:
-            moved = op(numbers)
-        else:
+        if kwargs or len(args) > 2:
             moved = op(numbers, *args[1:], **kwargs)
+        elif len(args) == 2:
+            moved = op(numbers, args[1])
+        else:
+            moved = op(numbers)
         if type(moved) is not Tensor:
-            return _with_units(moved, x.unit)
+            return with_units(moved, x.unit)
         quantity = new(QuantityTensor)
         quantity.data, quantity.unit = moved, x.unit
         return quantity
@@ -371,7 +363,7 @@ def compute_on_quantities(op: Any, /, *args: Any, **kwargs: Any) -> Any:
             result = op(*[_by_step(value, step) for value, step in zip(args, steps, strict=True)])
             if unit is None:
                 return result
-            return _with_units(result, unit)
+            return with_units(result, unit)
     return _compute_by_units(op, args, kwargs)
 
 
@@ -398,43 +390,6 @@ def _compute_by_units(op: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) ->
         if op is ops.add and type(args[0]) is int and args[0] == 0:
             raise UnitError(f"{error}; {START_OF_SUM}") from None
         raise
-
-
-@tensor_protocol.implements(ops.getitem, QuantityTensor)
-def getitem_quantity(x: Any, key: Any, /) -> Any:
-    if type(x) is not QuantityTensor or not (type(key) in BASIC or is_simple_key(key)):
-        return compute_on_quantities(ops.getitem, x, key)
-    numbers = x.data
-    if type(numbers) is not Tensor or numbers._node is not None:
-        watch(numbers)
-    elements = numbers[key]
-    if type(elements) is not Tensor:
-        return _with_units(elements, x.unit)
-    quantity = new(QuantityTensor)
-    quantity.data, quantity.unit = elements, x.unit
-    return quantity
-
-
-@rows_by(QuantityTensor, getitem_quantity)
-def rows_of_quantity(x: QuantityTensor) -> Iterator[Any]:
-    unit = x.unit
-    return (_with_units(numbers, unit) for numbers in _by_step(x, None))
-
-
-@tensor_protocol.implements(ops.setitem, QuantityTensor)
-def setitem_quantity(x: Any, key: Any, value: Any, /) -> Any:
-    if type(x) is type(value) is QuantityTensor and (type(key) in BASIC or is_simple_key(key)):
-        step: Any = None
-        if x.unit is not value.unit:
-            step = _assigned.get((id(x.unit), id(value.unit)), UNCHANGED)
-        if step is not UNCHANGED:
-            numbers, elements = _by_step(x, None), _by_step(value, None)
-            if type(numbers) is type(elements) is Tensor and numbers.array.dtype == elements.array.dtype:
-                if step is None:
-                    return ops.setitem(numbers, key, elements)
-                if numbers.array.dtype.kind == "f":
-                    return ops.setitem(numbers, key, convert_numbers(elements, step))
-    return compute_on_quantities(ops.setitem, x, key, value)
 
 
 def _compute_by_law(op: Any, law: Law, units: Any, adopted: Unit, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
@@ -466,10 +421,10 @@ def _compute_by_law(op: Any, law: Law, units: Any, adopted: Unit, args: tuple[An
             _check_whole(op.__name__, name, options[name], args[0])
     result = op(*opened, **options)
     if op is ops.setitem and type(args[0]) is type(args[2]) is QuantityTensor:
-        _assigned[id(args[0].unit), id(args[2].unit)] = steps[-1]
+        assigned[id(args[0].unit), id(args[2].unit)] = steps[-1]
     if not assigning and not kwargs and adopted is ONE and len(steps) == len(args):
         _remember(op, law, args, (tuple(steps), unit))
-    return _with_units(result, unit)
+    return with_units(result, unit)
 
 
 def _remember(op: Any, law: Law, args: tuple[Any, ...], plan: tuple[tuple[Any, ...], Any]) -> None:
@@ -546,7 +501,7 @@ def _unit_of(value: Any, adopted: Unit) -> Unit:
 _plans: dict[Any, Any] = {}
 MOST_NUMBERS = 100
 # By the units of an array and of a quantity that is written into it: how that is converted, None where it is as it is.
-_assigned: dict[tuple[int, int], Rescaling | None] = {}
+assigned: dict[tuple[int, int], Rescaling | None] = {}
 
 
 def _conversion(name: str, unit: Unit, target: Unit) -> Rescaling | None:
@@ -569,13 +524,19 @@ def _conversion(name: str, unit: Unit, target: Unit) -> Rescaling | None:
 
 def _by_step(value: Any, step: Rescaling | None) -> Any:
     """Return the numbers of an argument, converted."""
-    if type(value) is QuantityTensor:
-        value = value.data
-        if type(value) is not Tensor or value._node is not None:
-            watch(value)
+    if isinstance(value, QuantityTensor):
+        value = numbers_of(value)
     if step is None:
         return value
     return convert_numbers(value, step)
+
+
+def numbers_of(value: QuantityTensor) -> Any:
+    """Return the numbers of a quantity, whose gradients are watched where they have any."""
+    numbers = value.data
+    if type(numbers) is not Tensor or numbers._node is not None:
+        watch(numbers)
+    return numbers
 
 
 def _assignable(name: str, value: QuantityTensor, target: Unit, dtype: Any, step: Rescaling | None) -> Any:
@@ -633,7 +594,8 @@ def _whole(value: QuantityTensor, target: Unit, lowest: int, highest: int) -> tu
     return ops.where(fits, number, ops.zeros_like(number)) * factor, fits
 
 
-def _with_units(result: Any, unit: Any) -> Any:
+def with_units(result: Any, unit: Any) -> Any:
+    """Return the results of a call in their units: one, one for each, or one in parts of which they are counted."""
     if type(result) is Tensor and type(unit) is Unit:
         quantity = new(QuantityTensor)
         quantity.data, quantity.unit = result, unit

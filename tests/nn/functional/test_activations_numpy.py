@@ -1,4 +1,4 @@
-"""GELU and SiLU of NumPy arrays in single precision against their formulas in double precision."""
+"""Activations of NumPy arrays in few passes against their formulas in double precision."""
 
 from __future__ import annotations
 
@@ -9,8 +9,10 @@ import numpy as np
 import pytest
 
 import dispatchkit as dk
+from dispatchkit.backends.numpy import numpy_namespace
 from dispatchkit.nn import functional
-from dispatchkit.nn.functional import smooth, smooth_numpy
+from dispatchkit.nn.functional import activations, activations_numpy, smooth, smooth_numpy
+from dispatchkit.ops.elementwise.exponential import logistic
 
 pytestmark = pytest.mark.usefixtures("engine")
 
@@ -120,3 +122,77 @@ def test_few_numbers_are_as_exact_with_scipy_as_without(scipy: bool, monkeypatch
         assert np.nanmax(np.abs(values[0] - values[1]) - bounds) <= 0
         assert np.nanmax(np.abs(slopes[0] - slopes[1])) <= 8 * EPS
     assert by_loops == ([] if scipy else [x.size] * 4)
+
+
+FORMULAS: dict[str, tuple[Callable[[Any], Any], Callable[[Any], Any]]] = {
+    "hardswish": (functional.hardswish, lambda x: activations._hardswish(numpy_namespace, x)),
+    "hardtanh": (lambda x: functional.hardtanh(x, -0.5, 2.0), lambda x: np.clip(x, -0.5, 2.0)),
+    "relu6": (functional.relu6, lambda x: activations._relu6(numpy_namespace, x)),
+    "elu": (functional.elu, lambda x: activations._elu(numpy_namespace, x, 1.0)),
+    "elu with a slope": (lambda x: functional.elu(x, 0.25), lambda x: activations._elu(numpy_namespace, x, 0.25)),
+    "elu with a steep slope": (lambda x: functional.elu(x, 2.0), lambda x: activations._elu(numpy_namespace, x, 2.0)),
+    "selu": (functional.selu, lambda x: activations._selu(numpy_namespace, x)),
+    "softplus": (functional.softplus, lambda x: smooth._softplus(numpy_namespace, x, 1.0, 20.0)),
+    "softplus below a threshold": (
+        lambda x: functional.softplus(x, threshold=2.0),
+        lambda x: smooth._softplus(numpy_namespace, x, 1.0, 2.0),
+    ),
+    "logsigmoid": (functional.logsigmoid, lambda x: smooth._logsigmoid(numpy_namespace, x)),
+    "sigmoid": (dk.sigmoid, lambda x: logistic(numpy_namespace, x)),
+    "gelu by tanh": (
+        lambda x: functional.gelu(x, approximate="tanh"),
+        lambda x: 0.5 * x * (1 + np.tanh(smooth_numpy.ROOT * (x + smooth_numpy.CUBIC * x**3))),
+    ),
+}
+EDGES = [0.0, -0.0, np.inf, np.nan, -np.nan, 1e30, -1e30, 1e-30, -1e-30, 3.0, -3.0, 6.0, 18.0, 21.0, 30.0, -30.0, 2.0]
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+@pytest.mark.parametrize("count", [1, len(EDGES), 600, 5000, 2 * activations_numpy.BLOCK + 3])
+@pytest.mark.parametrize("name", FORMULAS)
+def test_few_and_many_elements_are_what_the_formula_gives(name: str, count: int, dtype: str) -> None:
+    function, formula = FORMULAS[name]
+    x = np.resize(np.asarray([*EDGES, *np.random.default_rng(0).uniform(-4, 4, 583)], dtype), count)
+    found = function(dk.asarray(x)).numpy()
+    with np.errstate(all="ignore"):
+        wanted = formula(x.astype("float64"))
+    assert found.dtype == x.dtype
+    least, eps = 0.0, 4 * float(np.finfo(dtype).eps)
+    if name == "gelu by tanh":
+        # Of hyperbolic tangents next to -1 the formula is left with few digits; a power of e has those of its exponent.
+        least, eps = 4e-15, 4 * eps
+    np.testing.assert_allclose(found, wanted.astype(dtype), rtol=eps, atol=max(least, 1e-37), equal_nan=True)
+    if name == "relu6":
+        return  # of two zeros NumPy takes either
+    numbers = ~np.isnan(wanted) & (wanted == 0)
+    np.testing.assert_array_equal(np.signbit(found)[numbers], np.signbit(wanted)[numbers])
+    columns = np.stack([x, x], 1).T
+    np.testing.assert_allclose(function(dk.asarray(columns)).numpy()[1], found, rtol=eps)
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+@pytest.mark.parametrize("approximate", ["none", "tanh"])
+@pytest.mark.parametrize("count", [7, 5000])
+def test_the_slope_of_gelu_is_that_of_its_formula(approximate: Any, count: int, dtype: str) -> None:
+    x = np.resize(np.asarray([0.0, -0.0, 1e30, -1e30, 0.5, -3.0, 5.0], dtype), count)
+    slopes = []
+    for leaf in (dk.tensor(x, requires_grad=True), dk.tensor(x.astype("float64"), requires_grad=True)):
+        y = functional.gelu(leaf, approximate=approximate)
+        slopes.append(dk.autograd.grad(y.sum(), leaf, create_graph=leaf.dtype != x.dtype)[0])
+    (second,) = dk.autograd.grad(functional.gelu(leaf, approximate=approximate).sum(), leaf, create_graph=True)
+    for slope in slopes:
+        np.testing.assert_allclose(
+            slope.detach().numpy(), second.detach().numpy(), rtol=0, atol=32 * float(np.finfo(dtype).eps)
+        )
+
+
+def test_zeros_of_bounds_are_told_apart() -> None:
+    x = dk.asarray([-1.0])
+    signs = [functional.hardtanh(x, low, 1.0).item() for low in (0.0, -0.0, 0.0)]
+    assert np.signbit(signs).tolist() == [False, True, False]
+
+
+def test_bounds_that_no_element_has_are_left_to_the_formula() -> None:
+    x = dk.asarray(np.asarray([-3e38, 3e38], "float32"))
+    assert functional.hardtanh(x, -np.inf, 1.0).tolist() == [x[0].item(), 1.0]
+    assert np.isnan(functional.hardtanh(x, -1.0, np.nan).numpy()).all()

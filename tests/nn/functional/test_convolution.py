@@ -464,3 +464,39 @@ def test_bad_input_of_sequences_and_spread_images_is_named(name: str) -> None:
     call, error, text = REFUSED_BY_OTHERS[name]
     with pytest.raises(error, match=re.escape(text)):
         call()
+
+
+@pytest.mark.parametrize("small", [0, windows.SMALL])
+@pytest.mark.parametrize("count", [1, 2])
+@pytest.mark.parametrize(
+    "options", [{}, {"padding": 1}, {"stride": 2, "padding": 1}, {"dilation": 2}, {"padding": "same"}]
+)
+@pytest.mark.parametrize("dtype", ["float32", "float64", "complex128"])
+def test_small_images_are_convolved_as_large_ones_are(
+    dtype: str, options: dict[str, Any], count: int, small: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(windows, "SMALL", small)
+    x, w, b = (drawn(*shape).astype(dtype) for shape in ((count, 2, 5, 6), (3, 2, 3, 3), (3,)))
+    if dtype == "complex128":
+        x, w = x * (1 + 2j), w * (2 - 1j)
+    leaves = [dk.tensor(a, requires_grad=True) for a in (x, w, b)]
+    y = F.conv2d(*leaves, **options)
+    assert y.dtype == leaves[0].dtype
+    torch = pytest.importorskip("torch", reason="PyTorch is not installed")
+    theirs = [torch.tensor(a, requires_grad=True) for a in (x, w, b)]
+    z = torch.nn.functional.conv2d(*theirs, **options)
+    g = drawn(*z.shape).astype(dtype)
+    y.backward(dk.asarray(g))
+    z.backward(torch.tensor(g))
+    tolerance = 1e-4 if dtype == "float32" else 1e-11
+    np.testing.assert_allclose(y.detach().numpy(), z.detach().numpy(), atol=tolerance)
+    for one, other in zip(leaves, theirs, strict=True):
+        assert one.grad is not None
+        np.testing.assert_allclose(one.grad.numpy(), other.grad.numpy(), atol=tolerance)
+
+
+def test_a_fraction_is_no_number_for_windows_that_were_met_before() -> None:
+    x, w = dk.asarray(drawn(1, 2, 5, 6)), dk.asarray(drawn(3, 2, 3, 3))
+    F.conv2d(x, w, stride=1, groups=1)
+    with pytest.raises(TypeError, match="stride"):
+        F.conv2d(x, w, stride=1.0)  # type: ignore[call-overload]  # which is refused

@@ -12,7 +12,7 @@ import pytest
 
 import dispatchkit as dk
 from dispatchkit.nn import functional as F  # noqa: N812  # as everybody calls it
-from dispatchkit.nn.functional import channels_numpy, normalization, normalization_numpy, rows
+from dispatchkit.nn.functional import channels_numpy, normalization, normalization_numpy, rows, small_norms_numpy
 from dispatchkit.nn.functional.rows import Rows
 from tests.nn.functional.support import agree_with_torch, drawn, gradients, torch_functional
 
@@ -158,6 +158,11 @@ REFUSED: dict[str, tuple[Any, type[Exception], str]] = {
         ValueError,
         "batch_norm: argument 'running_mean' has shape (3,), expected (4,) for x of shape (2, 4, 3)",
     ),
+    "statistics that are not read": (
+        lambda: F.batch_norm(X, P, dk.ones((4, 4)), training=True),
+        ValueError,
+        "batch_norm: argument 'running_var' has shape (4, 4), expected (4,) for x of shape (2, 4, 3)",
+    ),
     "no statistics": (
         lambda: F.batch_norm(X, P),
         ValueError,
@@ -238,15 +243,26 @@ def test_rows_are_standardized_in_blocks_as_the_formula_says(
 @pytest.mark.parametrize(("dtype", "tolerance"), [("float32", 1e-5), ("float64", 1e-13)])
 @pytest.mark.parametrize("count", [0, 1, 2])
 @pytest.mark.parametrize("moved", [1, 50])
-def test_layers_are_standardized_in_blocks_as_the_formula_says(
-    count: int, moved: int, dtype: str, tolerance: float, monkeypatch: pytest.MonkeyPatch
+@pytest.mark.parametrize("lengths", [(2, 4), (8,)])
+@pytest.mark.parametrize("long", [5, rows.LONG])
+@pytest.mark.parametrize("few", [0, small_norms_numpy.FEW])
+def test_layers_are_standardized_in_blocks_or_at_once_as_the_formula_says(
+    few: int,
+    long: int,
+    lengths: tuple[int, ...],
+    count: int,
+    moved: int,
+    dtype: str,
+    tolerance: float,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(normalization_numpy, "BLOCK", 24)
-    arrays = [
-        x.astype(dtype) for x in (drawn(5, 3, 2, 4) + moved, drawn(2, 4, seed=1), drawn(2, 4, seed=2))[: count + 1]
-    ]
-    y, found = gradients(lambda x, *p: F.layer_norm(x, (2, 4), *p), arrays)
-    wanted, others = gradients(lambda x, *p: F.standardize(x, *p, axis=(2, 3)), arrays)
+    for name, value in {"BLOCK": 24, "LONG": long, "FEW": few}.items():
+        monkeypatch.setattr(normalization_numpy, name, value)
+    axes = tuple(range(-len(lengths), 0))
+    drawn_arrays = drawn(5, 3, *lengths) + moved, drawn(*lengths, seed=1), drawn(*lengths, seed=2)
+    arrays = [x.astype(dtype) for x in drawn_arrays[: count + 1]]
+    y, found = gradients(lambda x, *p: F.layer_norm(x, lengths, *p), arrays)
+    wanted, others = gradients(lambda x, *p: F.standardize(x, *p, axis=axes), arrays)
     for one, other in zip([y, *found], [wanted, *others], strict=True):
         assert one.dtype == dtype
         npt.assert_allclose(one, other, rtol=0, atol=tolerance * max(1.0, float(np.abs(other).max())) * moved)
@@ -312,6 +328,8 @@ def test_channels_and_groups_are_standardized_as_the_formula_says(
     name: str, parameters: str, moved: int, block: int, dtype: str, tolerance: float, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(channels_numpy, "BLOCK", block)
+    if block != 1:  # else at once
+        monkeypatch.setattr(channels_numpy, "FEW", 0)
     shape, groups = AS_SETS[name]
     arrays = [(drawn(*shape) + moved).astype(dtype)]
     arrays += [drawn(shape[1], seed=seed).astype(dtype) for seed, _ in enumerate(parameters, start=1)]
@@ -351,6 +369,71 @@ def test_channels_without_a_finite_variance_are_standardized_as_the_formula_says
         with pytest.raises(FloatingPointError), np.errstate(all="raise"):
             F.batch_norm(dk.asarray(x), training=True)
     assert np.isfinite(y[:, [0, 1, 3]]).all()
+
+
+SMALL: dict[str, Callable[..., Any]] = {
+    "layer_norm": lambda x, *p: F.layer_norm(x, x.shape[-1:], *p),
+    "group_norm": lambda x, *p: F.group_norm(x, 2, *p),
+    "batch_norm": lambda x, *p: F.batch_norm(x, None, None, *p, training=True),
+}
+
+
+@pytest.mark.parametrize("name", SMALL)
+def test_norms_of_small_arrays_have_derivatives_of_two_orders(name: str) -> None:
+    arrays = [dk.tensor(drawn(*shape, seed=i), requires_grad=True) for i, shape in enumerate([(3, 4, 4), (4,), (4,)])]
+    assert dk.autograd.gradcheck(SMALL[name], arrays)
+    assert dk.autograd.gradgradcheck(SMALL[name], arrays)
+
+
+@pytest.mark.parametrize("name", SMALL)
+def test_norms_of_small_arrays_are_as_precise_as_single_precision(name: str) -> None:
+    x, *parameters = [drawn(*shape, seed=i).astype("float32") for i, shape in enumerate([(6, 4, 8), (4,), (4,)])]
+    if name == "layer_norm":
+        parameters = [drawn(8, seed=i).astype("float32") for i in (1, 2)]
+    x[1] += 300
+    found = SMALL[name](dk.asarray(x), *map(dk.asarray, parameters)).numpy()
+    wanted = SMALL[name](dk.asarray(x.astype("float64")), *[dk.asarray(p.astype("float64")) for p in parameters])
+    assert found.dtype == "float32"
+    npt.assert_allclose(found, wanted.numpy(), rtol=0, atol=2e-5)
+
+
+@pytest.mark.parametrize("name", SMALL)
+def test_a_small_array_that_is_changed_after_its_norm_is_named_and_the_result_may_be_changed(name: str) -> None:
+    x = dk.tensor(drawn(3, 4, 4), requires_grad=True)
+    y = SMALL[name](x * 1.0)
+    (wanted,) = dk.autograd.grad(y, [x], dk.asarray(drawn(3, 4, 4, seed=1)))
+    inner = x * 1.0
+    y = SMALL[name](inner)
+    y.detach()[...] = 0.0
+    (found,) = dk.autograd.grad(y, [x], dk.asarray(drawn(3, 4, 4, seed=1)))
+    npt.assert_array_equal(found.numpy(), wanted.numpy())
+    y = SMALL[name](inner)
+    inner.detach()[...] = 0.0
+    with pytest.raises(RuntimeError, match="was changed by an in-place operation"):
+        dk.autograd.grad(y, [x], dk.asarray(drawn(3, 4, 4, seed=1)))
+
+
+@pytest.mark.parametrize("name", SMALL)
+@pytest.mark.parametrize("number", [1e15, 1e11, -1e11])
+def test_norms_of_equal_large_numbers_are_zeros_without_a_warning(name: str, number: float) -> None:
+    x = np.full((3, 4, 4), number, "float32")
+    dk.nn.set_engine("numpy")
+    with np.errstate(all="raise"):
+        npt.assert_array_equal(SMALL[name](dk.asarray(x)).numpy(), 0)
+
+
+@pytest.mark.parametrize("name", SMALL)
+@pytest.mark.parametrize("eps", [0.0, 1e-40])
+def test_norms_of_equal_elements_are_those_of_the_formula_where_nothing_is_added(name: str, eps: float) -> None:
+    x = np.ones((3, 4, 4))
+    calls: dict[str, Callable[..., Any]] = {
+        "layer_norm": lambda x: F.layer_norm(x, 4, eps=eps),
+        "group_norm": lambda x: F.group_norm(x, 2, eps=eps),
+        "batch_norm": lambda x: F.batch_norm(x, training=True, eps=eps),
+    }
+    with np.errstate(all="ignore"):
+        found = calls[name](dk.asarray(x)).numpy()
+        npt.assert_array_equal(found, calls[name](dk.asarray(x.astype(">f8"))).numpy())
 
 
 @pytest.mark.parametrize("dtype", ["float32", "float64"])

@@ -11,6 +11,7 @@ import pytest
 
 import dispatchkit as dk
 from dispatchkit.nn import functional as F  # noqa: N812  # as everybody calls it
+from dispatchkit.nn.functional import pooling_numpy
 from tests.nn.functional.support import agree_with_torch, drawn, gradients, torch_functional
 
 SIZES = [4, 5, 7]
@@ -246,3 +247,79 @@ def test_largest_elements_are_kept_though_the_result_is_changed(name: str) -> No
         gradients_of.append(x.grad.numpy())
     np.testing.assert_array_equal(*gradients_of)
     assert gradients_of[0].sum() == y.size
+
+
+@pytest.mark.parametrize("small", [0, pooling_numpy.SMALL])
+@pytest.mark.parametrize("many", [1, pooling_numpy.MANY])
+@pytest.mark.parametrize("window", [(2,), (3, 2, 1), ((2, 3),), (2, 3), (2, 1, 1, 2), (3, 2, 1, 2, True), (4,)])
+def test_the_largest_elements_are_pytorchs_however_they_are_found(
+    window: tuple[Any, ...], many: int, small: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    functional = torch_functional()
+    monkeypatch.setattr(pooling_numpy, "SMALL", small)
+    monkeypatch.setattr(pooling_numpy, "MANY", many)
+    x = np.random.default_rng(0).integers(0, 3, (3, 2, 9, 8)).astype(float)  # with ties
+    x[0, 0, :4, :4] = -np.inf
+    agree_with_torch(lambda a: F.max_pool2d(a, *window), lambda a: functional.max_pool2d(a, *window), x)
+    agree_with_torch(lambda a: F.max_pool3d(a, 2, 1, 1), lambda a: functional.max_pool3d(a, 2, 1, 1), x)
+
+
+@pytest.mark.parametrize("small", [0, pooling_numpy.SMALL])
+@pytest.mark.parametrize("window", [(2,), (3, 2, 1), (5,), (5, 1)])
+def test_a_window_with_a_nan_is_one_and_gives_its_cotangent_to_no_element(
+    window: tuple[Any, ...], small: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(pooling_numpy, "SMALL", small)
+    x = drawn(2, 2, 6, 6).astype("float32")
+    x[0, 1, 2, 3] = np.nan
+    leaf = dk.tensor(x, requires_grad=True)
+    y = F.max_pool2d(leaf, *window)
+    is_nan = np.isnan(y.detach().numpy())
+    assert is_nan.any()
+    assert not is_nan[1].any()
+    dk.sum(y).backward()
+    assert leaf.grad is not None
+    assert leaf.grad.dtype == dk.float32
+    assert leaf.grad.numpy().sum() == (~is_nan).sum()
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64", "int64", "uint8", "bool", "float16"])
+@pytest.mark.parametrize("small", [0, pooling_numpy.SMALL])
+def test_the_largest_elements_keep_their_dtype(dtype: str, small: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(pooling_numpy, "SMALL", small)
+    x = np.random.default_rng(0).integers(0, 9, (2, 1, 4, 4)).astype(dtype)
+    y = F.max_pool2d(dk.asarray(x), 3, 2, 1).numpy()
+    assert y.dtype == dtype
+    assert y[0, 0, 1, 1] == x[0, 0, 1:, 1:].max()
+
+
+@pytest.mark.parametrize("most", [0, pooling_numpy.MOST])
+@pytest.mark.parametrize("size", [1, 2, 3, (2, 5), (4, 6)])
+def test_adaptive_averages_are_pytorchs_however_they_are_summed(
+    size: Any, most: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    functional = torch_functional()
+    monkeypatch.setattr(pooling_numpy, "MOST", most)
+    x = drawn(2, 3, 4, 6)
+    agree_with_torch(lambda a: F.adaptive_avg_pool2d(a, size), lambda a: functional.adaptive_avg_pool2d(a, size), x)
+
+
+@pytest.mark.parametrize("number", [np.nan, np.inf, -np.inf, 1e300])
+def test_what_is_not_finite_has_part_in_the_averages_of_its_own_windows_alone(number: float) -> None:
+    x, g = drawn(1, 2, 4, 4), drawn(1, 2, 2, 2)
+    x[0, 0, 1, 2], g[0, 1, 0, 1] = number, number
+    for pool in (F.avg_pool2d, F.adaptive_avg_pool2d):
+        leaf = dk.tensor(x, requires_grad=True)
+        y = pool(leaf, 2)
+        wanted = x.reshape(1, 2, 2, 2, 2, 2).mean((3, 5))
+        np.testing.assert_allclose(y.detach().numpy(), wanted, rtol=1e-14)
+        y.backward(dk.asarray(g))
+        assert leaf.grad is not None
+        np.testing.assert_allclose(leaf.grad.numpy(), np.repeat(np.repeat(g / 4, 2, 2), 2, 3), rtol=1e-14)
+
+
+@pytest.mark.parametrize("pool", [F.avg_pool2d, F.adaptive_avg_pool2d, F.max_pool2d])
+def test_pools_of_small_images_have_derivatives_of_two_orders(pool: Any) -> None:
+    x = dk.tensor(np.random.default_rng(0).permutation(np.arange(32.0)).reshape(2, 1, 4, 4) / 8, requires_grad=True)
+    assert dk.autograd.gradcheck(lambda x: pool(x, 2), [x])
+    assert dk.autograd.gradgradcheck(lambda x: pool(x, 2) * pool(x, 2), [x])

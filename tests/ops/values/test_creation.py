@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from typing import Any
 
 import numpy as np
@@ -162,3 +163,31 @@ def test_values_between_masked_and_uncertain_numbers_are_of_their_types() -> Non
     assert dk.linspace(known, 3.0, 3).valid.tolist() == [True, True, True]
     assert dk.linspace(known, unknown, 3).valid.tolist() == [False, False, False]
     np.testing.assert_allclose(dk.linspace(UncertainTensor(1.0, 0.1), 3.0, 3).std.numpy(), [0.1, 0.05, 0.0])
+
+
+@pytest.mark.parametrize("dtype", [None, "float64", "float32", "int8", "int64", "bool", "complex64"])
+@pytest.mark.parametrize("value", [2.5, -3, 0, True, float("nan"), float("inf"), 300, 1 + 2j, 2**70])
+@pytest.mark.parametrize("device", [None, "cpu"])
+def test_full_holds_what_numpys_does(value: Any, dtype: Any, device: Any) -> None:
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        try:
+            wanted = np.full((2, 1), value, dtype)
+        except (TypeError, OverflowError) as error:
+            with pytest.raises(type(error)):
+                dk.full((2, 1), value, dtype=dtype, device=device)
+            return
+        if wanted.dtype == object:  # which is none of numbers
+            return
+        found = dk.full((2, 1), value, dtype=dtype, device=device)
+    np.testing.assert_array_equal(found.array, wanted)
+    assert found.dtype == wanted.dtype
+
+
+@pytest.mark.parametrize("make", [dk.zeros, dk.ones, dk.empty])
+def test_lengths_are_checked_on_a_named_device_too(make: Any) -> None:
+    assert make((2, 0), device="cpu").shape == (2, 0)
+    with pytest.raises(ValueError, match="not negative"):
+        make((2, -1), device="cpu")
+    with pytest.raises(ValueError, match="evice"):
+        make(2, device="nowhere")

@@ -42,7 +42,11 @@ ROWS = (
     ("masks", "masked", "numpy/ma/core.py numpy/ma/extras.py"),
     ("names", "named", "xarray/core/dataarray.py xarray/core/variable.py xarray/namedarray"),
     ("sparse", "sparse sparse_pattern.py", "scipy/sparse"),
-    ("uncertain", "uncertain.py uncertain_sources.py uncertain_sums.py uncertainties_numbers.py", "uncertainties"),
+    (
+        "uncertain",
+        "uncertain.py uncertain_parts.py uncertain_sources.py uncertain_sums.py uncertainties_numbers.py",
+        "uncertainties",
+    ),
     ("lazy", "lazy.py", ""),
     ("eight bits", "quantized.py", ""),
     ("LoRA", "lora.py", ""),

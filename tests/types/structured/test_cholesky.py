@@ -10,6 +10,7 @@ import pytest
 
 import dispatchkit as dk
 from dispatchkit.types import BandedTensor, ToeplitzTensor
+from dispatchkit.types.structured import systems
 
 rng = np.random.default_rng(0)
 
@@ -90,3 +91,12 @@ def test_diagonals_that_are_alike_but_not_finite_are_left_to_the_dense_matrix(nu
     x = BandedTensor([[0.0, number], [3.0, 3.0], [number, 0.0]], lower=1, upper=1)
     with dk.densify(on="error"), pytest.raises(dk.DensifyError):
         dk.linalg.cholesky(x)
+
+
+def test_a_module_of_scipy_is_imported_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    bands = np.ones((5, 100))
+    bands[2] = 8.0
+    x = BandedTensor(bands, lower=2, upper=2)
+    dk.linalg.cholesky(x)
+    monkeypatch.setattr(systems, "import_module", None)
+    assert type(dk.linalg.cholesky(x)) is BandedTensor

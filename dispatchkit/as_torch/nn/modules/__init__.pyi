@@ -18,6 +18,7 @@ from dispatchkit.as_torch.nn.modules import fold as fold
 from dispatchkit.as_torch.nn.modules import instancenorm as instancenorm
 from dispatchkit.as_torch.nn.modules import lazy as lazy
 from dispatchkit.as_torch.nn.modules import linear as linear
+from dispatchkit.as_torch.nn.modules import linear_cross_entropy_options as linear_cross_entropy_options
 from dispatchkit.as_torch.nn.modules import loss as loss
 from dispatchkit.as_torch.nn.modules import module as module
 from dispatchkit.as_torch.nn.modules import normalization as normalization

@@ -26,6 +26,8 @@ KLDivLoss: Any
 
 L1Loss: Any
 
+LinearCrossEntropyLoss: Any
+
 MSELoss: Any
 
 MarginRankingLoss: Any

@@ -363,9 +363,11 @@ def dtypes_of(call: Call) -> set[str]:
 
 
 def of_numbers_apart(a: Any, b: Any, apart: Any) -> str:
-    """Return what is said where all that differ are not finite in PyTorch alone, or went to a neighbour."""
+    """Return what is said where all that differ are not finite in one library alone, or went to a neighbour."""
     if (np.isnan(b) & ~np.isnan(a))[apart].all():
         return " (NaN there alone)"
+    if (np.isnan(a) & ~np.isnan(b))[apart].all():
+        return " (NaN here alone)"
     if (np.isinf(b) & np.isfinite(a))[apart].all():
         return " (infinite there alone)"
     if ((np.isnan(b) & ~np.isnan(a)) | (np.isinf(b) & np.isfinite(a)))[apart].all():
@@ -425,10 +427,12 @@ def compared_gradients(call: Call, ours: Outcome, theirs: Outcome) -> Difference
         return None
     if isinstance(mine, str):
         return Difference(call, "gradient", mine)
-    for sort, ones, others in zip(("gradient", "second gradient"), mine, real, strict=False):
+    for sort, ones, others in zip(("gradient", "gradient", "second gradient"), mine, real, strict=False):
         for x, y in zip(ones, others, strict=True):
             if y is None and x is None:
                 continue
+            if isinstance(getattr(x, "array", None), dk.Tensor):
+                return Difference(call, sort, "its array is a tensor")
             a = np.zeros(()) if x is None else plain(x)
             b = np.zeros(()) if y is None else plain(y)
             a, b = np.broadcast_arrays(a, b)
@@ -461,7 +465,10 @@ def are_finite(outcome: Outcome) -> bool:
 
 
 def gradients(module: Any, outcome: Outcome, call: Call) -> Any:
-    """Return first and second gradients of a weighted sum of the results, or what is said where there are none."""
+    """Return gradients of a weighted sum of the results, or what is said where there are none.
+
+    They are the first ones, on plain arrays; the first ones again, on tensors that record; and the second ones.
+    """
     # Not the memory that a call in place has changed: it is a result.
     arrays = arrays_in((call.args, call.kwargs))
     xs = [x for x, array in zip(outcome.memories, arrays, strict=True) if array.gradient and x.requires_grad]
@@ -478,12 +485,13 @@ def gradients(module: Any, outcome: Outcome, call: Call) -> Any:
             total = part if total is None else total + part
         if total is None:
             return [[None] * len(xs)]
+        plainly = module.autograd.grad(total, xs, retain_graph=True, allow_unused=True)
         first = module.autograd.grad(total, xs, create_graph=True, allow_unused=True)
         squares = [(g * g.conj() if "complex" in str(g.dtype) else g * g).sum() for g in first if g is not None]
         squares = [module.real(s) if "complex" in str(s.dtype) else s for s in squares]
         if not squares or not any(s.requires_grad for s in squares):
-            return [first]
+            return [plainly, first]
         second = module.autograd.grad(sum(squares), xs, allow_unused=True)
     except Exception as error:  # noqa: BLE001  # compared
         return said(error)
-    return [first, second]
+    return [plainly, first, second]
