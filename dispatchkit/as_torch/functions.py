@@ -325,6 +325,8 @@ def norm(input, p="fro", dim=None, keepdim=False, *, dtype=None):
     order = p
     if p in ("fro", None):
         order = 2
+    elif isinstance(p, str):
+        raise RuntimeError(f"linalg.matrix_norm: Order {p} not supported.")
     return norm_of_vectors(input, order, axis, keepdim)
 
 

@@ -232,7 +232,7 @@ def _places_of_medians(array: Any, order: Any, dim: int, *, counts_all: bool) ->
     n = array.shape[dim]
     if array.dtype.kind == "f":
         numbers = np.count_nonzero(~np.isnan(array), axis=dim, keepdims=True)
-        if numbers.min() < n:
+        if numbers.size and numbers.min() < n:
             place = np.where(numbers < n, numbers, (n - 1) // 2)
             if not counts_all:
                 place = (np.maximum(numbers, 1) - 1) // 2

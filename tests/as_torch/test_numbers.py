@@ -29,6 +29,9 @@ TAKEN: list[tuple[Callable[[], Any], Any]] = [
     (lambda: torch.min(SQUARE, T(2)), [[1.0, 2.0], [2.0, 2.0]]),
     (lambda: F.leaky_relu(T([-1.0, 1.0]), T(2.0)), [-2.0, 1.0]),
     (lambda: torch.masked.norm(T([3.0, 4.0]), T(2.0)), 5.0),
+    (lambda: F.hardtanh(T([-3.0, 0.5, 3.0]), T(-1.0), T(2)), [-1.0, 0.5, 2.0]),
+    (lambda: torch.norm(T([3.0, -4.0]), T(1)), 7.0),
+    (lambda: torch.linalg.matrix_norm(SQUARE, T(float("inf"))), SQUARE.abs().sum(1).max()),
     # Factors.
     (lambda: SMALL.add(2, alpha=100), [-55, -55]),
     (lambda: torch.rsub(SMALL, 3, alpha=100), [-97, -97]),
@@ -216,3 +219,17 @@ def test_similarities_are_along_an_axis_of_what_both_are_broadcast_to() -> None:
 
 def test_leaky_units_of_random_slopes_take_no_generator() -> None:
     assert torch.rrelu(T([-1.0, 1.0]), 0.25, 0.25, generator=None).tolist() == [-0.25, 1.0]
+
+
+@pytest.mark.parametrize("function", [torch.norm, torch.linalg.norm, torch.linalg.vector_norm])
+def test_gradients_of_norms_whose_order_is_a_tensor_are_arrays(function: Any) -> None:
+    x = T([3.0, -4.0], requires_grad=True)
+    function(x, T(1)).backward()
+    assert type(x.grad.array) is np.ndarray
+    assert x.grad.tolist() == [1.0, -1.0]
+
+
+def test_norms_of_an_order_that_there_is_not_are_refused() -> None:
+    for x in (T(2.0), T([2.0]), SQUARE):
+        with pytest.raises(RuntimeError, match=r"linalg\.matrix_norm: Order x not supported"):
+            torch.norm(x, "x", 0)

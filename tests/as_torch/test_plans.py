@@ -269,3 +269,23 @@ def test_signs_have_memory_of_their_own_and_are_0_of_nan(count: int) -> None:
     y = torch.sign(flags)
     y[0] = True
     assert flags[0].item() is False
+
+
+def test_calls_without_elements_say_nothing_of_those_with_elements() -> None:
+    for _ in range(3):
+        assert torch.ones(2, 0).softmax(1, torch.int32).shape == (2, 0)
+    with pytest.raises(NotImplementedError, match="not implemented for 'Int'"):
+        torch.ones(2, 3).softmax(1, torch.int32)
+
+
+def test_memory_is_looked_at_in_another_dtype_each_time() -> None:
+    for _ in range(3):
+        assert torch.ones(4, dtype=torch.uint8).view(torch.int16).tolist() == [257, 257]
+    with pytest.raises(RuntimeError, match=r"self.stride\(-1\) must be 1 to view"):
+        torch.ones(8, dtype=torch.uint8)[::2].view(torch.int16)
+
+
+@pytest.mark.parametrize("function", [torch.median, torch.nanmedian])
+def test_medians_along_rows_of_nothing_are_nothing(function: Any) -> None:
+    values, places = function(torch.ones(0, 3), 1)
+    assert (values.shape, places.shape) == ((0,), (0,))

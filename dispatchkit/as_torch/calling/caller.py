@@ -370,6 +370,8 @@ class FunctionCaller:
         """Return whether calls of the same key need not be looked at again."""
         if isinstance(given.get("shape"), np.dtype):
             return False  # of a view in another dtype, where the elements stand has a part in it
+        if any(isinstance(x, Storage) and 0 in x.shape for x in given.values()):
+            return False  # of no elements dtypes are taken that elements are refused in
         return not self.is_read_only and len(self.plans) < MOST and not self.lifts(given)
 
     def has_plain_kind(self, args: tuple[Any, ...]) -> bool:

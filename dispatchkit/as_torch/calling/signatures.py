@@ -193,6 +193,7 @@ PASSED_ON = {
     "unique": "int? dim",
     "lu": "Tensor A, bool pivot",
     "nn.functional.local_response_norm": "int size",
+    "nn.functional.hardtanh": "Scalar min_val, Scalar max_val",
     "norm": "int[1]? dim, bool keepdim",
     "meshgrid": "str? indexing",
     "unravel_index": "Tensor indices",
@@ -209,6 +210,8 @@ def types_of(path: str) -> tuple[Argument, ...]:
 
 # Kinds of elements of tensors without axes that stand for numbers.
 OF_NUMBERS = {"int": "iu", "float": "biufc", "Scalar": "biufc"}
+# Orders of norms, which may be words, too.
+ORDERS = {"norm": "p", "linalg.norm": "ord", "linalg.matrix_norm": "ord"}
 # And for numbers in lists, such as lengths and axes.
 OF_LENGTHS = "biu"
 # The same of an argument that is one number or several, which an array of one number with axes stands for, too.
@@ -234,7 +237,10 @@ def numbers_of(path: str) -> dict[str, str]:
             kinds[argument.name] = OF_ONE_LENGTH if argument.single else OF_LENGTHS
         else:
             kinds[argument.name] = OF_NUMBERS[argument.kind]
-    return {name: letters for name, letters in kinds.items() if name not in tensors}
+    found = {name: letters for name, letters in kinds.items() if name not in tensors}
+    if path in ORDERS:
+        found[ORDERS[path]] = OF_NUMBERS["Scalar"]
+    return found
 
 
 def _least(overload: Sequence[Any]) -> int:
