@@ -369,9 +369,9 @@ class FunctionCaller:
     def may_plan(self, given: dict[str, Any]) -> bool:
         """Return whether calls of the same key need not be looked at again."""
         if isinstance(given.get("shape"), np.dtype):
-            return False  # of a view in another dtype, where the elements stand has a part in it
-        if any(isinstance(x, Storage) and 0 in x.shape for x in given.values()):
-            return False  # of no elements dtypes are taken that elements are refused in
+            return False  # whether memory can be seen in another dtype depends on its steps, too
+        if any(table.is_array(x) and 0 in x.shape for x in given.values()):
+            return False  # where there are no elements, dtypes are taken that are refused otherwise
         return not self.is_read_only and len(self.plans) < MOST and not self.lifts(given)
 
     def has_plain_kind(self, args: tuple[Any, ...]) -> bool:
