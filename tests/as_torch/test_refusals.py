@@ -243,3 +243,8 @@ def test_functions_of_several_tensors_refuse_none(call: Callable[[], Any], text:
     with pytest.raises(RuntimeError, match=text):
         call()
     assert torch.block_diag().shape == (1, 0)
+
+
+def test_a_right_side_of_more_axes_than_the_matrix_is_refused() -> None:
+    with pytest.raises(RuntimeError, match="tensorsolve: A must have at least as many axes as B, found shapes"):
+        torch.linalg.tensorsolve(torch.ones(2, 2), torch.ones(2, 1, 1))

@@ -11,12 +11,11 @@ from typing import Any
 import numpy as np
 
 from dispatchkit import nn
-from dispatchkit.as_torch.shared import gradient_alone, written_functions
+from dispatchkit.as_torch.shared import gradient_alone, in_memory, written_functions
 from dispatchkit.as_torch.table import ALONE, TRANSLATIONS
 from dispatchkit.declare.namespace import tensor_namespace as xp
 from dispatchkit.declare.wrapping import wrap_array
 from dispatchkit.graph.recording import no_grad
-from dispatchkit.graph.storage import Storage
 from dispatchkit.nn import functional
 from dispatchkit.nn.functional.losses import check_reduction, reduced
 from dispatchkit.tensor import Tensor
@@ -412,7 +411,7 @@ def _dropout_of_channels(axes):
         if input.ndim < (2 if axes == 2 else 1):
             raise RuntimeError("Feature dropout requires at least 2 dimensions in the input")
         shape = (*input.shape[:before], *(1,) * (input.ndim - before))
-        if isinstance(input, Storage) and not input.is_tracer and type(input.array) is np.ndarray:
+        if in_memory(input):
             return xp.multiply(input, functional.dropout(wrap_array(Tensor, np.ones(shape, input.array.dtype)), p))
         return input * functional.dropout(xp.ones(shape, dtype=input.dtype), p)
 

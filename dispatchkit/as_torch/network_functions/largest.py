@@ -9,11 +9,10 @@ from functools import partial
 import numpy as np
 
 from dispatchkit import nn
-from dispatchkit.as_torch.shared import gradient_alone
+from dispatchkit.as_torch.shared import gradient_alone, in_memory
 from dispatchkit.as_torch.table import TRANSLATIONS
 from dispatchkit.backends.numpy_sums import SINGLE
 from dispatchkit.declare.namespace import tensor_namespace as xp
-from dispatchkit.graph.storage import Storage
 from dispatchkit.nn import functional
 from dispatchkit.nn.functional.pooling import windows_of
 from dispatchkit.nn.functional.shared import sizes
@@ -65,9 +64,7 @@ def _largest_side_by_side(pooled, input, lengths, counts):
     """
     if any(length % count for length, count in zip(lengths, counts, strict=True)):
         return None
-    if not isinstance(input, Storage) or input.is_tracer or type(input.array) is not np.ndarray:
-        return None
-    if input.array.dtype not in (SINGLE, np.float64):
+    if not in_memory(input) or input.array.dtype not in (SINGLE, np.float64):
         return None
     kernels = tuple([length // count for length, count in zip(lengths, counts, strict=True)])
     if len({*kernels}) == 1:

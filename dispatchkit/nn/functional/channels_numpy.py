@@ -85,6 +85,11 @@ def _groups_of_a_block(x: Any, num_groups: int, weight: Any, bias: Any, eps: flo
     return y.reshape(x.shape)
 
 
+def _fits_batch(x: Any, weight: Any, bias: Any, eps: Any) -> bool:
+    """Return whether channels of a batch are standardized here, which have more than one element each."""
+    return _fits(x, weight, bias, eps) and x.size > x.shape[1] and len(x) <= MOST_IMAGES
+
+
 def batch_norm_alone(x: Any, weight: Any, bias: Any, eps: Any) -> Any:
     """Return standardized channels; NotImplemented for calls that the body is for.
 
@@ -92,7 +97,7 @@ def batch_norm_alone(x: Any, weight: Any, bias: Any, eps: Any) -> Any:
     ----------
     x, weight, bias, eps : as `batch_norm` takes them in training
     """
-    if not _fits(x, weight, bias, eps) or x.size <= x.shape[1] or len(x) > MOST_IMAGES:
+    if not _fits_batch(x, weight, bias, eps):
         return NotImplemented
     if x.nbytes <= FEW:
         y = of_channels(x.shape, x.dtype).norm(x, weight, bias, eps)
@@ -108,7 +113,7 @@ def batch_norm_flow(x: Any, weight: Any, bias: Any, eps: Any) -> Any:
     ----------
     x, weight, bias, eps : as `batch_norm` takes them in training
     """
-    if not _fits(x, weight, bias, eps) or x.size <= x.shape[1] or len(x) > MOST_IMAGES:
+    if not _fits_batch(x, weight, bias, eps):
         return NotImplemented
     answer: Any = NotImplemented
     if x.nbytes <= FEW:

@@ -89,6 +89,15 @@ def _in_blocks(compute: Callable[..., None], *arrays: Any) -> Any:
     return y
 
 
+def _alone_or_in_blocks(compute: Callable[..., None], x: Any) -> Any:
+    """Return what a function writes that needs no further arrays, of one block in fewer steps."""
+    if x.size > BLOCK:
+        return _in_blocks(compute, x)
+    y = np.empty(x.shape, x.dtype)
+    compute(x, y)
+    return y
+
+
 def _results_in_blocks(compute: Callable[..., None], count: int, *arrays: Any) -> list[Any]:
     """Return what a function writes for one block after another, so many arrays, as `_in_blocks` does."""
     dtype = arrays[0].dtype
@@ -237,11 +246,7 @@ def gelu_by_tanh(x: Any) -> Any:
 
     Both are equal; the quotient is precise also where the hyperbolic tangent is next to -1.
     """
-    if x.size > BLOCK:
-        return _in_blocks(_gelu_of_block, x)
-    y = np.empty(x.shape, x.dtype)
-    _gelu_of_block(x, y)
-    return y
+    return _alone_or_in_blocks(_gelu_of_block, x)
 
 
 def _gelu_of_block(x: Any, y: Any, *_: Any) -> None:
@@ -296,11 +301,7 @@ def logsigmoid(x: Any) -> Any:
 @np.errstate(over="ignore", under="ignore")
 def silu(x: Any) -> Any:
     """Return ``x / (1 + exp(-x))``."""
-    if x.size > BLOCK:
-        return _in_blocks(_silu_of_block, x)
-    y = np.empty(x.shape, x.dtype)
-    _silu_of_block(x, y)
-    return y
+    return _alone_or_in_blocks(_silu_of_block, x)
 
 
 def _silu_of_block(x: Any, y: Any, *_: Any) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -287,22 +288,20 @@ nanmax.def_kernel("numpy", lambda x, /, *, axis=None, keepdims=False: np.fmax.re
 nanmin.def_kernel("numpy", lambda x, /, *, axis=None, keepdims=False: np.fmin.reduce(x, axis, keepdims=keepdims))
 
 
-@nanvar.def_kernel("numpy")
-def nanvar_numpy(x, /, *, axis=None, dtype=None, correction=0.0, ddof=None, keepdims=False):
-    variance = _variance_of_vector(nanvar.__name__, x, axis, dtype, correction, ddof, keepdims)
-    if variance is None:
-        options = {"axis": axis, "dtype": dtype, "correction": correction, "ddof": ddof, "keepdims": keepdims}
-        return body_on_numpy(nanvar)(x, **options)
-    return variance
+def _declare_spread(operation: Any, of_variance: Callable[[Any], Any]) -> None:
+    """Declare the fast path of a spread, which a function gives of the variance."""
+
+    @operation.def_kernel("numpy")
+    def spread(x, /, *, axis=None, dtype=None, correction=0.0, ddof=None, keepdims=False):
+        variance = _variance_of_vector(operation.__name__, x, axis, dtype, correction, ddof, keepdims)
+        if variance is None:
+            options = {"axis": axis, "dtype": dtype, "correction": correction, "ddof": ddof, "keepdims": keepdims}
+            return body_on_numpy(operation)(x, **options)
+        return of_variance(variance)
 
 
-@nanstd.def_kernel("numpy")
-def nanstd_numpy(x, /, *, axis=None, dtype=None, correction=0.0, ddof=None, keepdims=False):
-    variance = _variance_of_vector(nanstd.__name__, x, axis, dtype, correction, ddof, keepdims)
-    if variance is None:
-        options = {"axis": axis, "dtype": dtype, "correction": correction, "ddof": ddof, "keepdims": keepdims}
-        return body_on_numpy(nanstd)(x, **options)
-    return np.sqrt(variance)
+_declare_spread(nanvar, np.asarray)
+_declare_spread(nanstd, np.sqrt)
 
 
 def _variance_of_vector(
