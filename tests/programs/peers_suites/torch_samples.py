@@ -161,4 +161,7 @@ def test_sample(op: Any, sample: Any) -> None:
     for one, other in zip(*sides, strict=True):
         if other is not None:
             one = torch.zeros_like(other) if one is None else as_torch_tensor(one)
-            torch.testing.assert_close(one, other, rtol=1e-4, atol=1e-6, equal_nan=True)
+            nearly = 1e-6
+            if other.dtype == torch.float32:  # of parts that cancel, as of weights of `cov` of two numbers
+                nearly = 1e-5
+            torch.testing.assert_close(one, other, rtol=1e-4, atol=nearly, equal_nan=True)
