@@ -37,6 +37,7 @@ MODULES = [
     *(f"dispatchkit.protocol.{name}" for name in ("blocks", "parameters")),
     *(f"dispatchkit.as_torch.attributes.{name}" for name in ("dtypes", "shapes")),
     "dispatchkit.as_torch.table",
+    *(f"dispatchkit.types.{name}" for name in ("rules", "uncertain_parts", "uncertain_sources", "uncertain_sums")),
 ]
 # Those whose functions the entry point in C takes the place of.
 FOLLOWED = [

@@ -13,6 +13,7 @@ from __future__ import annotations
 import re
 import sys
 from collections.abc import Mapping
+from functools import cache
 from typing import Literal, NamedTuple, TypeAlias
 
 from dispatchkit.protocol.kinds import Kind, kinds
@@ -177,6 +178,7 @@ def _raises(text: str, facts: Facts) -> str:
     return "\n".join(f"{name}\n{_sentence(part)}" for name, part in errors.items())
 
 
+@cache
 def _sentence(text: str, name: str = "") -> str:
     """Return the lines of a description, indented, with a capital and a full stop."""
     if name and text.startswith(LEADS):

@@ -335,7 +335,7 @@ Places = tuple[np.ndarray[Any, Any], ...]
 Texts = np.ndarray[Any, Any]
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False, repr=False)
 class Written:
     """An array as it is printed.
 

@@ -76,14 +76,14 @@ def check_product(left: tuple[int, ...], right: tuple[int, ...]) -> None:
 
 def all_finite(*values: Tensor | Number) -> bool:
     """Return whether numbers, and all elements of tensors, are finite, as far as it is known."""
-    return all(_is_finite(x) for x in values)
+    return all(map(_is_finite, values))
 
 
 def _is_finite(x: Tensor | Number) -> bool:
-    if isinstance(x, Number):
-        return cmath.isfinite(x)
     if type(x) is Tensor and type(x.array) is np.ndarray:
         return is_finite_array(x.array)
+    if isinstance(x, Number):
+        return cmath.isfinite(x)
     return holds(ops.isfinite(x), traced=True)
 
 
@@ -141,11 +141,11 @@ def is_plain(x: Any) -> bool:
 
 def promote(x: Tensor, dtype: Any) -> Tensor:
     """Return a tensor of the dtype that it has with elements of another."""
-    if x.dtype == dtype:
-        wanted = x.dtype
-    else:
-        wanted = np.result_type(x.dtype, dtype)
-    if x.dtype == wanted:
+    here = x.dtype
+    if here == dtype:
+        return x
+    wanted = np.result_type(here, dtype)
+    if here == wanted:
         return x
     return ops.astype(x, wanted)
 

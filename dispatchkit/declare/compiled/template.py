@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import cache
 from inspect import Parameter
 from threading import RLock
 from types import FunctionType
@@ -63,6 +64,7 @@ NAMES: Mapping[str, Any] = {
     "_several_results": several_results,
 }
 CONDITION = re.compile(r"<\?(\w+)>")
+PLACE = re.compile(r"<(\w+)>")
 
 
 def compute_lines(
@@ -126,15 +128,30 @@ def fill_template(template: str, **parts: object) -> list[str]:
     A line that begins with ``<?name>`` is there where the part of that name is true.
     """
     lines: list[str] = []
-    for line in template.strip("\n").splitlines():
-        if not all(parts[name] for name in CONDITION.findall(line)):
+    for conditions, name, before, pieces in _lines_of(template):
+        if not all(map(parts.__getitem__, conditions)):
             continue
-        line = CONDITION.sub("", line)
-        part = parts.get(line.strip()[1:-1])
+        part = parts.get(name)
         if isinstance(part, (list, tuple)):
-            lines += [line[: line.index("<")] + member for member in part]
+            lines += [before + member for member in part]
         else:
-            lines.append(re.sub(r"<(\w+)>", lambda name: str(parts[name[1]]), line))
+            texts = list(pieces)
+            texts[1::2] = [str(parts[place]) for place in pieces[1::2]]
+            lines.append("".join(texts))
+    return lines
+
+
+@cache
+def _lines_of(template: str) -> list[tuple[list[str], str, str, list[str]]]:
+    """Return what `fill_template` reads of each line of a template, which fills many functions.
+
+    That is: the names in its conditions; the name that stands alone in it, and the indentation before that; and its
+    text around each place, in turns with the names of the places.
+    """
+    lines = []
+    for conditional in template.strip("\n").splitlines():
+        line = CONDITION.sub("", conditional)
+        lines.append((CONDITION.findall(conditional), line.strip()[1:-1], line.partition("<")[0], PLACE.split(line)))
     return lines
 
 

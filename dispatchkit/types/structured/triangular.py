@@ -81,6 +81,10 @@ class TriangularTensor(StructuredTensor):
 
     dtype = property(attrgetter("data.dtype"), doc="Type of the elements.")
 
+    def fits(self, other: TriangularTensor) -> bool:
+        """Return whether another triangle has the shape of this one."""
+        return bool(self.data.shape == other.data.shape)
+
     @property
     def elements(self) -> Tensor:
         """The triangle, with zeros on the other side."""
