@@ -9,8 +9,9 @@ from typing import Any
 
 import numpy as np
 
+from dispatchkit.backends.foreign import ForeignNamespace, UnsaidDevice
 from dispatchkit.backends.numpy import numpy_namespace
-from dispatchkit.backends.tracing import UnsaidDevice, is_traced
+from dispatchkit.backends.tracing import is_traced
 from dispatchkit.protocol.blocks import Block, ContextState, Innermost, innermost_state
 
 foreign: list[type] = []
@@ -21,10 +22,10 @@ arrivals: list[Callable[[str], object]] = []
 engines: list[str] = ["numpy"]
 _fixed: dict[type, bool] = {}
 _libraries: dict[type, Any] = {}
-_adapters: dict[tuple[Any, Any], Any] = {}
+_adapters: dict[tuple[Any, Any], ForeignNamespace] = {}
 # What `namespace_of` found: by type and device; and for arrays of JAX that are on no device for good, by type.
-_placed: dict[type, dict[Any, Any]] = {}
-_uncommitted: dict[type, Any] = {}
+_placed: dict[type, dict[Any, ForeignNamespace]] = {}
+_uncommitted: dict[type, ForeignNamespace] = {}
 # Classes of PyTorch's, whose storage says what memory they show.
 _stored: set[type] = set()
 _making: ContextState[Innermost[Any]] = innermost_state("library of new arrays", numpy_namespace)
@@ -35,8 +36,6 @@ SCALARS = frozenset(np.dtype(code).type for code in np.typecodes["All"] if code 
     complex,
 }
 
-# Parts of an index that are no arrays.
-BASIC = frozenset({int, slice, type(None), type(Ellipsis)})
 # Types of arguments that hold no tensors.
 DTYPES: frozenset[type] = frozenset({type(np.dtype(code)) for code in np.typecodes["All"]})
 PLAIN: frozenset[type] = frozenset({int, float, complex, bool, str, type(None), type, *DTYPES})
@@ -277,7 +276,7 @@ def is_placed(cls: type) -> bool:
     return cls in _placed
 
 
-def _namespace_of_foreign(array: Any) -> Any:
+def _namespace_of_foreign(array: Any) -> ForeignNamespace:
     """Return the adapter for an array of another library, and keep it where type and device determine it."""
     cls = type(array)
     library = _libraries.get(cls) or _library_of(array)
@@ -328,13 +327,11 @@ def computes_alone(engine: str) -> bool:
     return engines[0] == engine
 
 
-def _adapter(library: Any, device: Any) -> Any:
-    """Return the namespace that bodies receive for arrays of a library; what it is loads with the first of these."""
+def _adapter(library: Any, device: Any) -> ForeignNamespace:
     try:
         return _adapters[library, device]
     except KeyError:
-        make = import_module("dispatchkit.backends.foreign").ForeignNamespace
-        adapter = _adapters.setdefault((library, device), make(library, device))
+        adapter = _adapters.setdefault((library, device), ForeignNamespace(library, device))
         for load in arrivals:
             load(kernels_of(adapter)[0])
         return adapter

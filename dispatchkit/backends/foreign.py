@@ -3,14 +3,32 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import dataclass
 from functools import cached_property, partial, wraps
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from dispatchkit.backends.arrays import BASIC
 from dispatchkit.backends.foreign_indexing import flat_places, is_basic, is_mask, parts_of, picks_rows
-from dispatchkit.backends.tracing import UnsaidDevice, is_traced
+from dispatchkit.backends.tracing import is_traced
+
+
+@dataclass(frozen=True, slots=True, repr=False)
+class UnsaidDevice:
+    """The device of arrays that do not say theirs: tracers of JAX, and Dask's arrays.
+
+    Arrays made with it are of the same library.
+
+    Parameters
+    ----------
+    namespace : that computes on the arrays
+    """
+
+    namespace: Any
+
+    def __repr__(self) -> str:
+        return f"a device that {self.namespace.__name__} chooses"
+
 
 Function = Callable[[Any, Any, Any], Any]
 
@@ -52,6 +70,8 @@ SCATTERS = {
 }
 
 
+# Parts of an index that are no arrays.
+BASIC = frozenset({int, slice, type(None), type(Ellipsis)})
 MAKING = frozenset({"arange", "asarray", "empty", "eye", "full", "linspace", "ones", "zeros"})
 TAKING_DTYPES = frozenset(
     {

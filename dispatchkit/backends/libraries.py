@@ -17,8 +17,9 @@ from dispatchkit.backends.arrays import (
     raw_array,
     without_graph,
 )
+from dispatchkit.backends.foreign import UnsaidDevice
 from dispatchkit.backends.numpy import numpy_namespace
-from dispatchkit.backends.tracing import UnsaidDevice, is_traced
+from dispatchkit.backends.tracing import is_traced
 from dispatchkit.protocol.blocks import Block
 
 # The module that makes arrays of a library.

@@ -10,7 +10,8 @@ from weakref import ref
 import numpy as np
 
 from dispatchkit.accelerator import core
-from dispatchkit.backends.arrays import BASIC, advice_for_subclass, foreign, is_inexact, namespace_of, raw_array
+from dispatchkit.backends.arrays import advice_for_subclass, foreign, is_inexact, namespace_of, raw_array
+from dispatchkit.backends.foreign import BASIC
 from dispatchkit.backends.numpy import numpy_namespace, selects_once
 from dispatchkit.declare.call_errors import BACKEND_ERRORS, raise_with_context
 from dispatchkit.declare.decorators import assignment, indexing
