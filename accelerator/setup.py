@@ -54,6 +54,13 @@ DIRECTIVES = {
 # and takes as long with more optimization.
 FLAGS = [] if sys.platform == "win32" else ["-g0", "-O2"]
 LINKED = ["-Wl,-s"] if sys.platform == "linux" else []
+# Loops over numbers gain from more of it.
+LOOPS = [] if sys.platform == "win32" else ["-O3"]
+# What is written in C, what it includes, and flags.
+IN_C = [
+    ("_entry", ["_ufuncs.h"], []),
+    ("_rows", ["_rows_of.h", "_ufuncs.h"], LOOPS),
+]
 
 
 def source_of(module: str) -> Path:
@@ -108,12 +115,16 @@ setup(
             Extension(module, [str(source_of(module))], extra_compile_args=FLAGS, extra_link_args=LINKED)
             for module in MODULES
         ),
-        Extension(
-            "dispatchkit_accelerator._entry",
-            ["dispatchkit_accelerator/_entry.c"],
-            include_dirs=[np.get_include()],
-            extra_compile_args=FLAGS,
-            extra_link_args=LINKED,
+        *(
+            Extension(
+                f"dispatchkit_accelerator.{name}",
+                [f"dispatchkit_accelerator/{name}.c"],
+                include_dirs=[np.get_include()],
+                depends=[f"dispatchkit_accelerator/{header}" for header in headers],
+                extra_compile_args=[*FLAGS, *flags],
+                extra_link_args=LINKED,
+            )
+            for name, headers, flags in IN_C
         ),
     ],
     cmdclass={"build_ext": BuildModules, "sdist": WithSources},
