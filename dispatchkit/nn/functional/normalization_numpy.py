@@ -155,7 +155,7 @@ def _farthest(mean: Any) -> float:
 
 
 def _are_far(mean: Any, variance: Any, farthest: float) -> bool:
-    """Return whether the square of a mean, the farthest one of which is given, is more than `FAR` times its variance."""
+    """Return whether the square of a mean is more than `FAR` times its variance; how far one is at most is given."""
     if farthest * farthest <= FAR * float(variance[variance.argmin()]):
         return False
     room = FAR * variance
