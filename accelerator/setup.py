@@ -31,7 +31,7 @@ MODULES = [
     *(f"dispatchkit.graph.{name}" for name in ("node", "recording", "storage", "sweep")),
     *(f"dispatchkit.autograd.function_{name}" for name in ("context", "intermediates", "node", "record")),
     *(f"dispatchkit.nn.functional.{name}_numpy" for name in ("channels", "normalization", "pooling", "smooth")),
-    *(f"dispatchkit.nn.functional.{name}" for name in ("shared", "windows")),
+    *(f"dispatchkit.nn.functional.{name}" for name in ("norms_of_core", "shared", "windows")),
     "dispatchkit.nn.hooks",
     "dispatchkit.ops.shared",
     *(f"dispatchkit.protocol.{name}" for name in ("blocks", "parameters")),
@@ -58,7 +58,7 @@ LINKED = ["-Wl,-s"] if sys.platform == "linux" else []
 LOOPS = [] if sys.platform == "win32" else ["-O3"]
 # What is written in C, what it includes, and flags.
 IN_C = [
-    ("_entry", ["_ufuncs.h"], []),
+    ("_entry", ["_backward.h", "_indexing.h", "_nodes.h", "_reductions.h", "_ufuncs.h"], []),
     ("_rows", ["_rows_of.h", "_ufuncs.h"], LOOPS),
 ]
 

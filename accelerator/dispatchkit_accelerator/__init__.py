@@ -18,7 +18,7 @@ import numpy as np
 
 from dispatchkit_accelerator.built import FOLLOWED, MODULES, VERSION
 
-__all__ = ["MODULES", "__version__", "asking", "attach", "indexer", "install", "reducer", "rows"]
+__all__ = ["MODULES", "__version__", "asking", "attach", "flows", "indexer", "install", "reducer", "rows"]
 __version__ = VERSION
 
 FOLDER = os.path.dirname(__file__)
@@ -37,6 +37,9 @@ LEFT = re.compile(r"^ *if _unknown or _star or \w+ is _MISSING:$", re.MULTILINE)
 # Where a public function of one array takes that of a plain tensor, and where it makes a tensor of the result.
 FIRST_ARRAY = re.compile(r"^ *_array = (\w+)\.array$", re.MULTILINE)
 RESULT = re.compile(r"^( *)_y = _new\(_to\)\n", re.MULTILINE)
+
+# Where a public function has the node of a call with parameters made.
+RECORDED = re.compile(r"\b_record\((?=_r, [^()\n]*\b(?:_unknown|_keywords)\))")
 
 
 def install(package: str, version: str) -> str:
@@ -64,7 +67,7 @@ def install(package: str, version: str) -> str:
         if not same:
             return f"{module} is not as it was when the accelerator was built; build the accelerator again"
     entry = import_module(f"{__name__}.{ENTRY}")
-    globals().update(advance=entry.advance, passed_on=entry.passed_on, reach=entry.reach)
+    globals().update({name: getattr(entry, name) for name in ("advance", "passed_on", "reach")})
     sys.meta_path.insert(0, _Finder(package))
     return ""
 
@@ -80,7 +83,7 @@ def asking(text: str, names: dict[str, Any]) -> str:
     text : that `dispatchkit.declare.compiled` compiles a function from
     names : of the function
     """
-    text = _wrapping_at_once(text, names)
+    text = _recording_at_once(_wrapping_at_once(text, names), names)
     names["_asked_by_types"] = _asked_by_types(text)
     if not INLINED or "_live" not in names or "_reflected" in names or BODY.match(text) is None:
         return text
@@ -104,17 +107,26 @@ def _wrapping_at_once(text: str, names: dict[str, Any]) -> str:
     first = FIRST_ARRAY.search(text)
     if first is None:
         return text
-    names["_wrapped"] = _wrapper()
+    names["_wrapped"], names["_note_view"] = _wrapper(names["_cls"])
     x = first[1]
     plain = f"_to is _cls and type(_r) is _ndarray and {x}._node is None"
     return RESULT.sub(rf"\1if {plain}:\n\1    return _wrapped(_r, {x})\n\g<0>", text)
 
 
+def _recording_at_once(text: str, names: dict[str, Any]) -> str:
+    """Return the text of a function with parameters that has the nodes of its calls made here."""
+    record = names.get("_record")
+    if type(record) is not FunctionType or RECORDED.search(text) is None:
+        return text
+    names["_noted"] = _started().noter(record)
+    return RECORDED.sub("_noted(", text)
+
+
 @cache
-def _wrapper() -> Any:
-    """Return what makes tensors of results of one plain tensor."""
+def _wrapper(cls: type) -> Any:
+    """Return what makes tensors of a class of results of one plain tensor, and what notes which of them are views."""
     storage, outputs = (sys.modules[f"dispatchkit.{name}"] for name in ("graph.storage", "declare.outputs"))
-    return _started().wrapper(storage.share_memory, outputs.note_view)
+    return _started().wrapper(storage.share_memory, outputs.note_view, cls)
 
 
 def attach(function: FunctionType, code: CodeType) -> None:
@@ -134,6 +146,20 @@ def attach(function: FunctionType, code: CodeType) -> None:
         _started().attach(function, (code, *members))
 
 
+def flows(plain: frozenset[type], saved: type, snapshot: Any) -> Any:
+    """Return what makes calls by kernels that say how gradients flow, and the nodes of these.
+
+    It gives what the kernel gave for what Python is to go on with, and None for what Python is to call.
+
+    Parameters
+    ----------
+    plain : types of which nothing holds arrays
+    saved : class of what nodes keep of a call
+    snapshot : notes the versions of what a node keeps
+    """
+    return _started().flows((plain, saved, snapshot))
+
+
 def indexer(members: tuple[Any, ...], *, writes: bool) -> Any:
     """Return what reads elements of tensors by an index, or writes them, and gives None for what it leaves to Python.
 
@@ -141,7 +167,7 @@ def indexer(members: tuple[Any, ...], *, writes: bool) -> Any:
     ----------
     members : the class of plain tensors; the answers by types; what is live; the libraries beside NumPy; what notes
         that memory is shared; what goes on after an answer that declined, called with the answer, its result and the
-        arguments; and the public function, which instances of subclasses are told of
+        arguments; the public function, which instances of subclasses are told of; and the classes that take over nothing
     writes : whether it writes
     """
     return _started().indexer(members, writes)
@@ -207,15 +233,13 @@ def _plan(names: dict[str, Any], kernel: Any, record: Any, count: int) -> tuple[
 
 def _say_what_is_noted(names: dict[str, Any], code: CodeType, rules: Any, tensors: Sequence[bool]) -> None:
     """Leave a plan with a function that makes nodes: which arguments are tensors, and which rules read each of them."""
-    if "_rest" in code.co_varnames:
-        return
     places = [i for i, tensor in enumerate(tensors) if tensor]
     readers = tuple(sum(1 << j for j in places if rules.reads[j][i]) for i in range(len(tensors)))
     mask = sum(1 << i for i in places)
-    node, operation, enabled, snapshot = (
-        names[name] for name in ("_Node", "_operation", "_is_grad_enabled", "_snapshot_versions")
-    )
-    names["_plan"] = (code, node, operation, enabled, rules.keeps_output, mask, readers, snapshot, rules.saves_specs)
+    node = names["_CallNode" if "_rest" in code.co_varnames else "_Node"]
+    operation, enabled, snapshot = (names[name] for name in ("_operation", "_is_grad_enabled", "_snapshot_versions"))
+    of_rules = (rules.keeps_output, mask, readers, snapshot, rules.saves_specs)
+    names["_plan"] = (code, node, operation, enabled, *of_rules, names["_edges"])
 
 
 @cache

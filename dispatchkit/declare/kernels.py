@@ -11,6 +11,7 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
+from dispatchkit.accelerator import core
 from dispatchkit.backends.arrays import (
     PLAIN,
     arrivals,
@@ -341,6 +342,12 @@ class SavedCall(tuple[Any, ...]):  # noqa: SLOT001  # a tuple has no slots of it
     kernel: Kernel | None = None
 
 
+# Makes a call and its node in less time; gives what the kernel gave, or None, where that is left to Python.
+by_flow = None
+if core is not None:
+    by_flow = core.flows(PLAIN, SavedCall, snapshot_versions)
+
+
 class ByKernel(NodeWrapper):
     """The derivative of a call that a kernel computed, which may have no other rule.
 
@@ -403,14 +410,19 @@ class ByKernel(NodeWrapper):
         self, kernel: Kernel, cls: type, leaves: Sequence[Any], args: tuple[Any, ...], kwargs: dict[str, Any]
     ) -> Any:
         """Return the result of a call by a kernel that gives what takes cotangents back; else NotImplemented."""
-        assert kernel.flow is not None
-        raw, named = _raw_call(args, kwargs)
+        flow, answer = kernel.flow, None
+        assert flow is not None
+        plain = cls is self.declared.protocol.types.base and "y" not in kernel.reads and not self.inner.keeps_output
         try:
-            answer = kernel.flow(*raw, **named)
+            if plain and by_flow is not None:
+                answer = by_flow(self, kernel, flow, cls, leaves, args, kwargs)
+            if answer is None:
+                raw, named = _raw_call(args, kwargs)
+                answer = flow(*raw, **named)
         except BACKEND_ERRORS as error:
             raise_with_context(self.declared, error, args, kwargs)
-        if answer is NotImplemented:
-            return NotImplemented
+        if answer is NotImplemented or type(answer) is cls:
+            return answer
         r, pull = answer
         if type(r) is np.ndarray and r.dtype.kind in "fc":
             vertex = self._node_of(leaves, args, kwargs)

@@ -472,7 +472,8 @@ def recorder(operation: DeclaredOperation, tensors: Sequence[bool]) -> FunctionT
     function of the raw result and the arrays; where the operation has parameters, also of the other arguments, by place
     and by name
     """
-    names = {**RECORDER_NAMES, "_operation": operation.derivative, "_tensors": tensors}
+    edges = operation.parameters.positional
+    names = {**RECORDER_NAMES, "_operation": operation.derivative, "_tensors": tensors, "_edges": edges}
 
     def build(_: object) -> tuple[str, Mapping[str, Any]]:
         plan = operation.derivative.plan

@@ -35,15 +35,11 @@ def layer_norm_alone(x: Any, normalized_shape: Any, weight: Any, bias: Any, eps:
 
 def layer_norm_flow(x: Any, normalized_shape: Any, weight: Any, bias: Any, eps: Any) -> Any:
     """Return standardized rows and what takes cotangents back; NotImplemented likewise."""
-
-    def by_numpy() -> Any:
-        return normalization_numpy.layer_norm_flow(x, normalized_shape, weight, bias, eps)
-
     if rows is not None:
         answer = rows.layer_norm(x, normalized_shape, weight, bias, eps, True)
         if answer is not None:
-            return _flow(answer, x, weight, bias, by_numpy)
-    return by_numpy()
+            return _flow(answer, normalization_numpy.layer_norm_flow, (x, normalized_shape, weight, bias, eps))
+    return normalization_numpy.layer_norm_flow(x, normalized_shape, weight, bias, eps)
 
 
 def group_norm_alone(x: Any, num_groups: Any, weight: Any, bias: Any, eps: Any) -> Any:
@@ -62,15 +58,11 @@ def group_norm_alone(x: Any, num_groups: Any, weight: Any, bias: Any, eps: Any) 
 
 def group_norm_flow(x: Any, num_groups: Any, weight: Any, bias: Any, eps: Any) -> Any:
     """Return standardized groups and what takes cotangents back; NotImplemented likewise."""
-
-    def by_numpy() -> Any:
-        return channels_numpy.group_norm_flow(x, num_groups, weight, bias, eps)
-
     if rows is not None and computes_alone("numpy"):
         answer = rows.group_norm(x, num_groups, weight, bias, eps, True)
         if answer is not None:
-            return _flow(answer, x, weight, bias, by_numpy)
-    return by_numpy()
+            return _flow(answer, channels_numpy.group_norm_flow, (x, num_groups, weight, bias, eps))
+    return channels_numpy.group_norm_flow(x, num_groups, weight, bias, eps)
 
 
 def batch_norm_alone(x: Any, weight: Any, bias: Any, eps: Any) -> Any:
@@ -89,35 +81,39 @@ def batch_norm_alone(x: Any, weight: Any, bias: Any, eps: Any) -> Any:
 
 def batch_norm_flow(x: Any, weight: Any, bias: Any, eps: Any) -> Any:
     """Return standardized channels and what takes cotangents back; NotImplemented likewise."""
-
-    def by_numpy() -> Any:
-        return channels_numpy.batch_norm_flow(x, weight, bias, eps)
-
     answer = None
     if rows is not None and computes_alone("numpy"):
         answer = rows.batch_norm(x, weight, bias, eps, True)
     if answer is None:
-        return by_numpy()
+        return channels_numpy.batch_norm_flow(x, weight, bias, eps)
     y, kept = answer
 
     def pull(g: Any, wanted: Any) -> Any:
         cotangents = rows.norm_back(g[0], x, weight, bias, kept)
         if cotangents is None:
-            return by_numpy()[1](g, wanted)
+            return channels_numpy.batch_norm_flow(x, weight, bias, eps)[1](g, wanted)
         of_x, of_weight, of_bias = cotangents
         return of_x, None, None, of_weight, of_bias
 
     return y, pull
 
 
-def _flow(answer: Any, x: Any, weight: Any, bias: Any, by_numpy: Callable[[], Any]) -> Any:
-    """Return a result, and what takes its cotangent back: the core's, or NumPy's where something is to be warned of."""
+def _flow(answer: Any, by_numpy: Callable[..., Any], args: tuple[Any, ...]) -> Any:
+    """Return a result, and what takes its cotangent back: the core's, or NumPy's where something is to be warned of.
+
+    Parameters
+    ----------
+    answer : of the core
+    by_numpy : what computes the same by NumPy, of `args`
+    args : array, how it is taken, weight, bias and what is added to variances
+    """
     y, kept = answer
 
     def pull(g: Any, wanted: Any) -> Any:
+        x, _, weight, bias, _ = args
         cotangents = rows.norm_back(g[0], x, weight, bias, kept)
         if cotangents is None:
-            return by_numpy()[1](g, wanted)
+            return by_numpy(*args)[1](g, wanted)
         return cotangents
 
     return y, pull

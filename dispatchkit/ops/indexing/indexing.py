@@ -65,7 +65,7 @@ class Indexing(DeclaredOperation):
         def go_on(first: Any, result: Any, *args: Any) -> Any:
             return continue_chain(self, first, args, {}, result)
 
-        members = (base, self.by_call, live, foreign, share_memory, go_on, self.function)
+        members = (base, self.by_call, live, foreign, share_memory, go_on, self.function, taking_nothing)
         return make(members, writes=bool(self.changes))
 
 
