@@ -58,7 +58,7 @@ LINKED = ["-Wl,-s"] if sys.platform == "linux" else []
 LOOPS = [] if sys.platform == "win32" else ["-O3"]
 # What is written in C, what it includes, and flags.
 IN_C = [
-    ("_entry", ["_backward.h", "_indexing.h", "_nodes.h", "_reductions.h", "_ufuncs.h"], []),
+    ("_entry", ["_backward.h", "_indexing.h", "_nodes.h", "_reductions.h", "_spelled.h", "_ufuncs.h"], []),
     ("_rows", ["_rows_of.h", "_ufuncs.h"], LOOPS),
 ]
 

@@ -7,7 +7,7 @@ import re
 import sys
 import zlib
 from collections.abc import Sequence
-from functools import cache
+from functools import cache, partial
 from importlib import import_module
 from importlib.machinery import EXTENSION_SUFFIXES, ExtensionFileLoader, ModuleSpec
 from importlib.util import spec_from_file_location
@@ -18,7 +18,19 @@ import numpy as np
 
 from dispatchkit_accelerator.built import FOLLOWED, MODULES, VERSION
 
-__all__ = ["MODULES", "__version__", "asking", "attach", "flows", "indexer", "install", "reducer", "rows"]
+__all__ = [
+    "MODULES",
+    "__version__",
+    "asking",
+    "attach",
+    "by_pointer",
+    "flows",
+    "indexer",
+    "install",
+    "reducer",
+    "rows",
+    "spelled",
+]
 __version__ = VERSION
 
 FOLDER = os.path.dirname(__file__)
@@ -107,10 +119,10 @@ def _wrapping_at_once(text: str, names: dict[str, Any]) -> str:
     first = FIRST_ARRAY.search(text)
     if first is None:
         return text
-    names["_wrapped"], names["_note_view"] = _wrapper(names["_cls"])
+    names["_wrapped"], names["_note_view"] = _wrapper()
     x = first[1]
-    plain = f"_to is _cls and type(_r) is _ndarray and {x}._node is None"
-    return RESULT.sub(rf"\1if {plain}:\n\1    return _wrapped(_r, {x})\n\g<0>", text)
+    plain = f"type(_r) is _ndarray and {x}._node is None and (_to is _cls or _to in _taking_nothing)"
+    return RESULT.sub(rf"\1if {plain}:\n\1    return _wrapped(_r, {x}, _to)\n\g<0>", text)
 
 
 def _recording_at_once(text: str, names: dict[str, Any]) -> str:
@@ -123,10 +135,10 @@ def _recording_at_once(text: str, names: dict[str, Any]) -> str:
 
 
 @cache
-def _wrapper(cls: type) -> Any:
-    """Return what makes tensors of a class of results of one plain tensor, and what notes which of them are views."""
+def _wrapper() -> Any:
+    """Return what makes tensors of results of one plain tensor, and what notes which of them are views."""
     storage, outputs = (sys.modules[f"dispatchkit.{name}"] for name in ("graph.storage", "declare.outputs"))
-    return _started().wrapper(storage.share_memory, outputs.note_view, cls)
+    return _started().wrapper(storage.share_memory, outputs.note_view)
 
 
 def attach(function: FunctionType, code: CodeType) -> None:
@@ -144,6 +156,13 @@ def attach(function: FunctionType, code: CodeType) -> None:
     members = _members(names) or _members_to_ask(names)
     if members is not None:
         _started().attach(function, (code, *members))
+
+
+def by_pointer(function: Any) -> Any:
+    """Return a function that is called by its pointer, also by Python 3.11."""
+    if INLINED:
+        return partial(function)
+    return function
 
 
 def flows(plain: frozenset[type], saved: type, snapshot: Any) -> Any:
@@ -167,7 +186,7 @@ def indexer(members: tuple[Any, ...], *, writes: bool) -> Any:
     ----------
     members : the class of plain tensors; the answers by types; what is live; the libraries beside NumPy; what notes
         that memory is shared; what goes on after an answer that declined, called with the answer, its result and the
-        arguments; the public function, which instances of subclasses are told of; and the classes that take over nothing
+        arguments; the public function, which instances of subclasses are told of; the classes that take over nothing
     writes : whether it writes
     """
     return _started().indexer(members, writes)
@@ -193,6 +212,21 @@ def reducer(function: Any) -> Any:
 def rows() -> ModuleType:
     """Return what computes norms, softmax and cross entropy of NumPy's arrays, and gives None for what it leaves."""
     return import_module(f"{__name__}.{ROWS}")
+
+
+def spelled(members: tuple[Any, ...]) -> Any:
+    """Return what carries out calls by what is known of their types, given the first argument, the rest and a dict.
+
+    From Python 3.12 on the function itself goes through it, and None is returned.
+
+    Parameters
+    ----------
+    members : as `_spelled.h` names them; the last one is the function
+    """
+    if INLINED:
+        return _started().speller(members)
+    _started().spell(members)
+    return None
 
 
 def _members(names: dict[str, Any]) -> tuple[Any, ...] | None:

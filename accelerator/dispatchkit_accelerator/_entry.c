@@ -538,6 +538,7 @@ offset_of(PyObject *cls, const char *name)
 #include "_backward.h"
 #include "_indexing.h"
 #include "_reductions.h"
+#include "_spelled.h"
 
 /* Note what is the same for all functions: the classes that tensors and nodes have their slots from, and NumPy's types. */
 static PyObject *
@@ -591,6 +592,8 @@ static PyMethodDef methods[] = {
     {"reducer", reducer, METH_VARARGS, "Return the reduction of a universal function, of small arrays by its loop."},
     {"wrapper", wrapper, METH_VARARGS, "Return what makes tensors of results of one plain tensor, and what notes views."},
     {"passed_on", passed_on, METH_NOARGS, "Return operation and code of each call under way that is passed on here."},
+    {"spell", spell, METH_O, "Let calls of a function be carried out by what is known of its types."},
+    {"speller", speller, METH_O, "Return what carries out calls by what is known of their types."},
     {"start", start, METH_VARARGS, "Note functions of Python, the classes that have the slots, and NumPy's."},
     {NULL, NULL, 0, NULL},
 };

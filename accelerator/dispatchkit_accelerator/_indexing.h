@@ -315,12 +315,12 @@ static PyMethodDef select_method = {
 static PyMethodDef assign_method = {
     "assign", (PyCFunction)(void (*)(void))assign_elements, METH_FASTCALL, "Write elements at an index by a plan."};
 
-/* Return a tensor around the result of a function of a plain tensor outside the graph, whose memory it may show. */
+/* Return a tensor of a class around the result of a function of a plain tensor outside the graph, whose memory it may show. */
 static PyObject *
 wrapped(PyObject *plan, PyObject *const *args, Py_ssize_t count)
 {
     PyObject *array = args[0], *x = args[1], *own = SLOT(x, array_at);
-    PyObject *tensor = tensor_of((PyTypeObject *)PyTuple_GET_ITEM(plan, 2), array);
+    PyObject *tensor = tensor_of((PyTypeObject *)args[2], array);
     PyObject *base = PyArray_BASE((PyArrayObject *)array);
     if (tensor == NULL || (array != own && base == NULL)) {
         return tensor;
@@ -382,13 +382,13 @@ note_any_view(PyObject *plan, PyObject *const *args, Py_ssize_t count)
 static PyMethodDef note_any_view_method = {
     "note_view", (PyCFunction)(void (*)(void))note_any_view, METH_FASTCALL, "Note that a new tensor shares memory, if it does."};
 
-/* Return what makes tensors of results, of a class, and what notes views; by what notes that memory is shared, and what
-   finds out whether it is. */
+/* Return what makes tensors of results, and what notes views; by what notes that memory is shared, and what finds out whether
+   it is. */
 static PyObject *
 wrapper(PyObject *module, PyObject *args)
 {
-    if (!PyTuple_Check(args) || PyTuple_GET_SIZE(args) != 3 || !PyType_Check(PyTuple_GET_ITEM(args, 2))) {
-        PyErr_SetString(PyExc_TypeError, "wrapper: expected two functions and a class");
+    if (!PyTuple_Check(args) || PyTuple_GET_SIZE(args) != 2) {
+        PyErr_SetString(PyExc_TypeError, "wrapper: expected two functions");
         return NULL;
     }
     return Py_BuildValue("(NN)", PyCFunction_New(&wrapped_method, args), PyCFunction_New(&note_any_view_method, args));

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from dispatchkit.accelerator import by_pointer
 from dispatchkit.as_torch.attributes.asking import ask
 from dispatchkit.as_torch.calling.promotion import CATEGORIES, of_number
 from dispatchkit.as_torch.calling.raised import as_raised_by_pytorch
@@ -131,6 +132,7 @@ def binary(classes: Classes, plain: Call, function: Call, kinds: str) -> Call:
     plain, function : the operator of `dispatchkit.Tensor`, and the function of PyTorch
     kinds : of elements of which the two are the same, as NumPy abbreviates them
     """
+    plain = by_pointer(plain)
 
     def operator(self: Any, other: Any, /) -> Any:
         if type(self) in classes:
@@ -181,6 +183,7 @@ def reflected(classes: Classes, plain: Call, function: Call, kinds: str, of_half
     of_half : what computes the function of a tensor of half precision and a number
     divides : whether numbers beside integers are floating-point ones
     """
+    plain = by_pointer(plain)
 
     def operator(self: Any, other: Any, /) -> Any:
         if type(self) in classes and kinds and goes_with(classes, self, other):
@@ -228,6 +231,7 @@ def without_booleans(operator: Call, function: Call) -> Call:
 
 def changing(classes: Classes, plain: Call, method: Call) -> Call:
     """Return the operator that changes its tensor in place."""
+    plain = by_pointer(plain)
 
     def operator(self: Any, other: Any, /) -> Any:
         if type(self) in classes and goes_with(classes, self, other):
@@ -243,6 +247,7 @@ def changing(classes: Classes, plain: Call, method: Call) -> Call:
 
 def unary(classes: Classes, plain: Call, function: Call) -> Call:
     """Return the operator of one operand."""
+    plain = by_pointer(plain)
     kinds = "f"
     refused = ""
     if function.__name__ == "bitwise_not":

@@ -33,7 +33,7 @@ from dispatchkit.declare.namespace import tensor_namespace
 from dispatchkit.declare.operation import AROUND, DeclaredOperation
 from dispatchkit.declare.outputs import finalize_all, node_of_call, note_sharing, several_results, wrap_several
 from dispatchkit.declare.rules import Rule, Rules
-from dispatchkit.declare.wrapping import wrap_array
+from dispatchkit.declare.wrapping import taking_nothing, wrap_array
 from dispatchkit.errors import RegistrationError
 from dispatchkit.graph.node import CallNode, NodeWrapper, Output, snapshot_versions
 from dispatchkit.graph.recording import enable_grad, is_grad_enabled
@@ -412,9 +412,9 @@ class ByKernel(NodeWrapper):
         """Return the result of a call by a kernel that gives what takes cotangents back; else NotImplemented."""
         flow, answer = kernel.flow, None
         assert flow is not None
-        plain = cls is self.declared.protocol.types.base and "y" not in kernel.reads and not self.inner.keeps_output
+        takes_nothing = cls is self.declared.protocol.types.base or cls in taking_nothing
         try:
-            if plain and by_flow is not None:
+            if by_flow is not None and takes_nothing and "y" not in kernel.reads and not self.inner.keeps_output:
                 answer = by_flow(self, kernel, flow, cls, leaves, args, kwargs)
             if answer is None:
                 raw, named = _raw_call(args, kwargs)
@@ -428,7 +428,7 @@ class ByKernel(NodeWrapper):
             vertex = self._node_of(leaves, args, kwargs)
             vertex.shape, vertex.dtype = r.shape, r.dtype
             self._give_pull(vertex, kernel, pull, r)
-            if cls is self.declared.protocol.types.base:
+            if takes_nothing:
                 return wrap_array(cls, r, vertex)
             y = wrap_array(cls, r, vertex)
             finalize_all(self.declared, cls, y, [x for x in leaves if isinstance(x, Storage)])

@@ -12,6 +12,8 @@ from importlib import import_module
 from types import FunctionType, ModuleType
 from typing import Any, ForwardRef
 
+COMPILED = "cython_function_or_method"  # what Python calls the type of functions of compiled modules
+
 
 class TensorNamespace:
     """An array API namespace made of operations.
@@ -81,13 +83,18 @@ def make_home(name: str, without: Collection[str] = ()) -> None:
     shown = sorted({*attributes["__all__"], *(key for key in attributes if key.startswith("__"))})
     module.__dir__ = lambda: list(shown)
     for value in (attributes.get(key) for key in attributes["__all__"] if key not in without):
-        if isinstance(value, (type, FunctionType)):
+        if _has_home(value):
             place = value.__module__
             if place.startswith("dispatchkit.") and len(name) < len(place):
                 _defining_modules.setdefault(value, place)
                 if isinstance(value, type):
                     _annotate_from(place, value)
                 value.__module__ = name
+
+
+def _has_home(value: Any) -> bool:
+    """Return whether a value is a class or a function, of Python or compiled, that says which module it is of."""
+    return isinstance(value, (type, FunctionType)) or type(value).__name__ == COMPILED
 
 
 def _annotate_from(place: str, cls: type) -> None:
@@ -162,6 +169,6 @@ def load_all_names(home: str, places: Collection[str]) -> None:
 
 def defining_module(value: Any) -> str | None:
     """Return the name of the module whose file defines a public class or function, None for all else."""
-    if isinstance(value, (type, FunctionType)):
+    if _has_home(value):
         return _defining_modules.get(value)
     return None

@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from dispatchkit.accelerator import core
 from dispatchkit.as_torch.calling.caller import FunctionCaller
 from dispatchkit.as_torch.calling.plans import Plan, key_function, key_of, kinds_of
 from dispatchkit.as_torch.calling.signatures import least_of
@@ -100,7 +101,31 @@ def quick(  # noqa: C901
             return otherwise(args, kwargs)
         return y if type(y) in classes else whole.finished(y)
 
-    return call
+    return _through_core(
+        (alone, looked, one_dtype, function, classes, by_types, by_kinds, by_plan, whole.finished, call)
+    )
+
+
+def _through_core(members: tuple[Any, ...]) -> Callable[..., Any]:
+    """Return the function that is the last of the members, with its calls carried out by the compiled core, if in use.
+
+    Parameters
+    ----------
+    members : what `quick` knows, as the core takes it
+    """
+    call: Callable[..., Any] = members[-1]
+    carry_out = None
+    if core is not None:
+        carry_out = core.spelled(members)
+    if carry_out is None:
+        return call
+
+    def through_core(first: Any = MISSING, /, *rest: Any, **kwargs: Any) -> Any:
+        if first is MISSING:
+            return call(**kwargs)
+        return carry_out(first, rest, kwargs)
+
+    return through_core
 
 
 def _kind_of(first: Any) -> Any:
