@@ -54,6 +54,10 @@ DIRECTIVES = {
 # and takes as long with more optimization.
 FLAGS = [] if sys.platform == "win32" else ["-g0", "-O2"]
 LINKED = ["-Wl,-s"] if sys.platform == "linux" else []
+# Loops over arrays are for several numbers at a time. Each step of theirs rounds as NumPy's does, so no two are joined.
+OF_LOOPS = [] if sys.platform == "win32" else ["-O3", "-ffp-contract=off", "-fno-math-errno", "-fno-trapping-math"]
+LOOPS = [f"dispatchkit_accelerator/_{name}.c" for name in ("loops", "activations", "normal", "sums", "windows")]
+SHARED_BY_LOOPS = [f"dispatchkit_accelerator/_{name}.h" for name in ("loops", "activations", "sums", "windows")]
 
 
 def source_of(module: str) -> Path:
@@ -113,6 +117,14 @@ setup(
             ["dispatchkit_accelerator/_entry.c"],
             include_dirs=[np.get_include()],
             extra_compile_args=FLAGS,
+            extra_link_args=LINKED,
+        ),
+        Extension(
+            "dispatchkit_accelerator._loops",
+            LOOPS,
+            depends=SHARED_BY_LOOPS,
+            include_dirs=[np.get_include()],
+            extra_compile_args=[*FLAGS, *OF_LOOPS],
             extra_link_args=LINKED,
         ),
     ],

@@ -291,6 +291,13 @@ def hardswish_partial(xp, x):
     return xp.where(x <= -3, 0.0, xp.where(x >= 3, xp.ones_like(x), x / 3.0 + 0.5))
 
 
+@hardswish.def_vjp
+def hardswish_vjp(xp, g, x):
+    if xp is numpy_namespace and are_numbers_of(x) and type(g) is np.ndarray:
+        return activations_numpy.hardswish_slope(g, x)
+    return g * hardswish_partial(xp, x)
+
+
 @activation(
     samples=[sample(draw(2, 3), 0.5, -1.0), sample(draw(), 0.5, -1.0), sample(draw(0, 2), threshold=0.1, value=20)],
 )

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from dispatchkit.backends.numpy import elements_added, rows_added
 from dispatchkit.declare.decorators import assignment, body_on_numpy, indexing, manipulation
 from dispatchkit.declare.samples import draw, sample
 from dispatchkit.declare.typing import Array, Namespace
@@ -60,6 +61,8 @@ def take_transpose(xp, g, x, indices, axis):
     else:
         key = along(normal_axis(axis, x.ndim), indices)
         shape = x.shape
+    if type(indices) is type(g) is np.ndarray and key[0] is indices:
+        return rows_added(g, indices, shape).reshape(x.shape)
     added = xp.index_put(xp.zeros(shape, dtype=g.dtype), key, g, accumulate=True)
     return xp.reshape(added, x.shape)
 
@@ -106,6 +109,8 @@ def take_along_axis(xp: Namespace, x: Array, indices: Array, /, *, axis: int = -
 
 @take_along_axis.def_transpose("x")
 def take_along_axis_transpose(xp, g, x, indices, axis):
+    if type(g) is type(indices) is np.ndarray and g.shape == indices.shape:
+        return elements_added(g, indices, x.shape, axis)
     key = _by_index(xp, x.shape, indices, normal_axis(axis, x.ndim))
     return xp.index_put(xp.zeros(x.shape, dtype=g.dtype), key, g, accumulate=True)
 
@@ -153,6 +158,8 @@ def gather(xp: Namespace, x: Array, /, axis: int, indices: Array) -> Array:
 
 @gather.def_transpose("x")
 def gather_transpose(xp, g, x, axis, indices):
+    if type(g) is type(indices) is np.ndarray:
+        return elements_added(g, indices, x.shape, axis)
     key = _by_index(xp, indices.shape, indices, normal_axis(axis, x.ndim))
     return xp.index_put(xp.zeros(x.shape, dtype=g.dtype), key, g, accumulate=True)
 
