@@ -54,10 +54,21 @@ DIRECTIVES = {
 # and takes as long with more optimization.
 FLAGS = [] if sys.platform == "win32" else ["-g0", "-O2"]
 LINKED = ["-Wl,-s"] if sys.platform == "linux" else []
-# Loops over arrays are for several numbers at a time. Each step of theirs rounds as NumPy's does, so no two are joined.
-OF_LOOPS = [] if sys.platform == "win32" else ["-O3", "-ffp-contract=off", "-fno-math-errno", "-fno-trapping-math"]
-LOOPS = [f"dispatchkit_accelerator/_{name}.c" for name in ("loops", "activations", "normal", "sums", "windows")]
-SHARED_BY_LOOPS = [f"dispatchkit_accelerator/_{name}.h" for name in ("loops", "activations", "sums", "windows")]
+# Loops over numbers gain from more of it.
+LOOPS = [] if sys.platform == "win32" else ["-O3"]
+# Each of their steps rounds as NumPy's does, so that no two are joined.
+APART = [] if sys.platform == "win32" else ["-ffp-contract=off", "-fno-math-errno", "-fno-trapping-math"]
+# What is written in C, further files of it, what they include, and flags.
+IN_C = [
+    ("_entry", [], ["_ufuncs.h"], []),
+    ("_rows", [], ["_rows_of.h", "_ufuncs.h"], LOOPS),
+    (
+        "_loops",
+        ["_activations.c", "_normal.c", "_sums.c", "_windows.c"],
+        ["_activations.h", "_loops.h", "_sums.h", "_ufuncs.h", "_windows.h"],
+        [*LOOPS, *APART],
+    ),
+]
 
 
 def source_of(module: str) -> Path:
@@ -112,20 +123,16 @@ setup(
             Extension(module, [str(source_of(module))], extra_compile_args=FLAGS, extra_link_args=LINKED)
             for module in MODULES
         ),
-        Extension(
-            "dispatchkit_accelerator._entry",
-            ["dispatchkit_accelerator/_entry.c"],
-            include_dirs=[np.get_include()],
-            extra_compile_args=FLAGS,
-            extra_link_args=LINKED,
-        ),
-        Extension(
-            "dispatchkit_accelerator._loops",
-            LOOPS,
-            depends=SHARED_BY_LOOPS,
-            include_dirs=[np.get_include()],
-            extra_compile_args=[*FLAGS, *OF_LOOPS],
-            extra_link_args=LINKED,
+        *(
+            Extension(
+                f"dispatchkit_accelerator.{name}",
+                [f"dispatchkit_accelerator/{file}" for file in (f"{name}.c", *files)],
+                include_dirs=[np.get_include()],
+                depends=[f"dispatchkit_accelerator/{header}" for header in headers],
+                extra_compile_args=[*FLAGS, *flags],
+                extra_link_args=LINKED,
+            )
+            for name, files, headers, flags in IN_C
         ),
     ],
     cmdclass={"build_ext": BuildModules, "sdist": WithSources},

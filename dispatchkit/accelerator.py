@@ -33,6 +33,16 @@ def _start(version: str) -> tuple[str, Any]:
 state, core = _start(sys.modules["dispatchkit"].__version__)
 
 
+def _rows() -> Any:
+    if core is None:
+        return None
+    return core.rows()
+
+
+# What computes norms, softmax and cross entropy of NumPy's arrays, by rows; None without the compiled core.
+rows = _rows()
+
+
 def reduction_of(function: Any) -> Any:
     """Return the reduction of a universal function of NumPy's; the compiled core takes less time for small arrays."""
     if core is None:

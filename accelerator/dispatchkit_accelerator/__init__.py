@@ -18,11 +18,11 @@ import numpy as np
 
 from dispatchkit_accelerator.built import FOLLOWED, MODULES, VERSION
 
-__all__ = ["MODULES", "__version__", "asking", "attach", "first", "indexer", "install", "reducer"]
+__all__ = ["MODULES", "__version__", "asking", "attach", "first", "indexer", "install", "reducer", "rows"]
 __version__ = VERSION
 
 FOLDER = os.path.dirname(__file__)
-ENTRY, LOOPS = "_entry", "_loops"
+ENTRY, LOOPS, ROWS = "_entry", "_loops", "_rows"
 # Python 3.11 runs a function that another one calls by its code alone, whatever pointer calls of it go through.
 INLINED = sys.version_info < (3, 12)
 # Where the body of a public function of one or two arrays, and nothing else, begins.
@@ -52,7 +52,7 @@ def install(package: str, version: str) -> str:
     """
     if version != VERSION:
         return f"it is of version {VERSION}; run pip install dispatchkit-accelerator=={version}"
-    if any(_file_of(module) is None for module in (ENTRY, LOOPS, *MODULES)):
+    if any(_file_of(module) is None for module in (ENTRY, LOOPS, ROWS, *MODULES)):
         python = ".".join(map(str, sys.version_info[:2]))
         return f"it was built for another Python than {python} of this machine; install it again, by this Python's pip"
     for module, checksum in FOLLOWED.items():
@@ -175,6 +175,11 @@ def _started_loops() -> Any:
     """Return the loops, None where NumPy's exponential function is none that they can go through."""
     loops = import_module(f"{__name__}.{LOOPS}")
     return loops if loops.start(np.exp, np.tanh) else None
+
+
+def rows() -> ModuleType:
+    """Return what computes norms, softmax and cross entropy of NumPy's arrays, and gives None for what it leaves."""
+    return import_module(f"{__name__}.{ROWS}")
 
 
 def _members(names: dict[str, Any]) -> tuple[Any, ...] | None:

@@ -7,26 +7,14 @@
 Loop exp_of_double;
 static Loop exp_of_float, tanh_of_float;
 
-static int
-find_loop(PyObject *function, char type, Loop *loop)
-{
-    PyUFuncObject *kernel = (PyUFuncObject *)function;
-    for (int i = 0; i < kernel->ntypes; i++) {
-        const char *types = kernel->types + i * kernel->nargs;
-        if (kernel->nargs == 2 && types[0] == type && types[1] == type) {
-            *loop = (Loop){kernel->functions[i], kernel->data == NULL ? NULL : kernel->data[i]};
-            return loop->loop != NULL;
-        }
-    }
-    return 0;
-}
-
 int
 start_activations(PyObject *exp, PyObject *tanh)
 {
     start_normal();
-    return find_loop(exp, NPY_DOUBLE, &exp_of_double) && find_loop(exp, NPY_FLOAT, &exp_of_float)
-        && find_loop(tanh, NPY_FLOAT, &tanh_of_float);
+    exp_of_double = loop_over((PyUFuncObject *)exp, NPY_DOUBLE);
+    exp_of_float = loop_over((PyUFuncObject *)exp, NPY_FLOAT);
+    tanh_of_float = loop_over((PyUFuncObject *)tanh, NPY_FLOAT);
+    return exp_of_double.loop != NULL && exp_of_float.loop != NULL && tanh_of_float.loop != NULL;
 }
 
 #define NUMBER double

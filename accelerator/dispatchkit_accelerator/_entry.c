@@ -10,10 +10,8 @@
 #define PY_SSIZE_T_CLEAN
 #define NPY_NO_DEPRECATED_API NPY_2_0_API_VERSION
 #include <Python.h>
-#include <fenv.h>
 #include <structmember.h>
-#include <numpy/arrayobject.h>
-#include <numpy/ufuncobject.h>
+#include "_ufuncs.h"
 
 /* The members of the tuple of a function, and of the tuple of one that makes nodes. */
 enum {CODE, CLS, KERNEL, TABLE, LIVE, FOREIGN, RECORD, RAW_ARRAY, COUNT, CALLED, CONTINUE, HIDE, LOOPS, MEMBERS};
@@ -53,33 +51,13 @@ is_number(PyObject *value)
     return PyFloat_CheckExact(value) || PyLong_CheckExact(value);
 }
 
-/* The loops of a universal function over numbers of double and of single precision, NULL where it has none. */
-typedef struct {
-    PyUFuncGenericFunction loop;
-    void *data;
-    int result; /* type of the result */
-} Loop;
+/* The loops of a universal function over numbers of double and of single precision. */
 typedef struct {
     Loop of_double, of_float;
 } Loops;
 
 /* Above this many elements NumPy computes: its loops let other threads run then, and the way to them is short. */
 #define MANY 500
-#define FAULTS (FE_DIVBYZERO | FE_OVERFLOW | FE_UNDERFLOW | FE_INVALID)
-
-static Loop
-loop_over(PyUFuncObject *kernel, int type)
-{
-    Loop loop = {NULL, NULL, 0};
-    for (int i = 0; i < kernel->ntypes && loop.loop == NULL; i++) {
-        const char *types = kernel->types + i * kernel->nargs;
-        int result = types[kernel->nin];
-        if (types[0] == type && types[kernel->nin - 1] == type && (result == type || result == NPY_BOOL)) {
-            loop = (Loop){kernel->functions[i], kernel->data == NULL ? NULL : kernel->data[i], result};
-        }
-    }
-    return loop;
-}
 
 static void
 free_loops(PyObject *capsule)

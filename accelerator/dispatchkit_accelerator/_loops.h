@@ -18,6 +18,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "_ufuncs.h"
+
 /* Loops are compiled twice where the machine chooses between both as they are loaded: the wide one takes half the time. */
 #if defined(__GNUC__) && defined(__x86_64__) && defined(__linux__) && defined(__GLIBC__)
 #define WIDE __attribute__((target_clones("avx2", "default")))
@@ -27,7 +29,6 @@
 
 /* Above this many numbers other threads run meanwhile. */
 #define MANY 20000
-#define FAULTS (FE_DIVBYZERO | FE_OVERFLOW | FE_UNDERFLOW | FE_INVALID)
 /* Numbers of a block, which stays in the nearest cache from one pass to the next. */
 #define BLOCK 1024
 
@@ -71,12 +72,6 @@ void gelu_of_double(void *const *data, npy_intp n);
 void gelu_slope_of_double(void *const *data, npy_intp n);
 void error_function_of_double(void *const *data, npy_intp n);
 
-/* The loop of a function of NumPy's over numbers of one type. */
-typedef struct {
-    PyUFuncGenericFunction loop;
-    void *data;
-} Loop;
-
 extern Loop exp_of_double;
 
 /* Replace numbers by what a loop computes of them. */
@@ -99,7 +94,7 @@ is_taken(PyObject *object, PyArray_Descr *dtype)
     return dtype == NULL ? own == double_dtype || own == float_dtype : own == dtype;
 }
 
-/* A state of the processor before a computation of so many numbers. */
+/* A computation under way, during which other threads may run. */
 typedef struct {
     PyThreadState *thread;
 } Way;

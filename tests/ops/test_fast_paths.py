@@ -217,6 +217,9 @@ FIRST = [pytest.param(entry, id=name) for name, entry in OPERATIONS.items() if "
 @pytest.mark.parametrize("entry", FIRST)
 def test_a_fast_path_is_taken(entry: DeclaredOperation) -> None:
     """It computes plain tensors, and does not leave the first sample to the body."""
+    forward = inspect.unwrap(entry.implementation.kernels["numpy"].forward)
+    if not inspect.isfunction(forward):
+        pytest.skip("compiled functions are not seen by a profile function")
     args, kwargs = entry.samples[0].make(np.random.default_rng(0))
     if entry.name == "gelu":  # in double precision the formula is as fast
         args, kwargs = (np.float32(args[0]),), {}
@@ -234,7 +237,7 @@ def test_a_fast_path_is_taken(entry: DeclaredOperation) -> None:
         entry.function(*args, **kwargs)
     finally:
         sys.setprofile(before)
-    assert inspect.unwrap(entry.implementation.kernels["numpy"].forward).__code__ in called
+    assert forward.__code__ in called
     assert inspect.unwrap(entry.implementation.body).__code__ not in called
 
 

@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from dispatchkit.accelerator import rows
 from dispatchkit.backends.arrays import is_complex, is_inexact
 from dispatchkit.backends.numpy import numpy_namespace
 from dispatchkit.declare.samples import draw, sample
@@ -207,6 +208,10 @@ def _flow_of_numbers(
     # Of numbers of classes that all count, without weights, put together.
     if weight is not None or label_smoothing != 0 or reduction not in ("mean", "sum"):
         return NotImplemented
+    if rows is not None:
+        answer = _flow_by_core(x, target, ignore_index, reduction == "mean")
+        if answer is not None:
+            return answer
     largest = _largest(x, target, ignore_index)
     if largest is None:
         return NotImplemented
@@ -227,6 +232,28 @@ def _flow_of_numbers(
         return of_x, None, None
 
     return np.asarray(np.add.reduce(np.log(sums) - of_target) * factor), pull
+
+
+def _flow_by_core(x: Any, target: Any, ignore_index: int, mean: bool) -> Any:
+    """Return the loss and what takes its cotangent back by the compiled core; None for what it leaves to NumPy."""
+    if type(ignore_index) is not int or ignore_index >= 0:
+        return None
+    answer = rows.cross_entropy(x, target, mean)
+    if answer is None:
+        return None
+    y, exponentials, sums, classes = answer
+
+    def pull(g, wanted):
+        of_x = rows.cross_entropy_back(g[0], mean, exponentials, sums, classes)
+        if of_x is None:  # NumPy says what is to be warned of
+            each = g[0]
+            if mean:
+                each = each / x.dtype.type(len(sums))
+            of_x = exponentials * (each / sums)[:, None]
+            of_x[np.arange(len(sums)), classes] -= each
+        return of_x, None, None
+
+    return y, pull
 
 
 def _options(ignore_index, label_smoothing, reduction):

@@ -11,13 +11,15 @@ import numpy as np
 from dispatchkit.backends.arrays import same_dtype
 from dispatchkit.backends.numpy_sums import HALF
 from dispatchkit.declare.samples import draw, sample
-from dispatchkit.nn.functional.channels_numpy import (
+from dispatchkit.nn.functional.normalization_numpy import rms_norm_flow
+from dispatchkit.nn.functional.norms_of_core import (
     batch_norm_alone,
     batch_norm_flow,
     group_norm_alone,
     group_norm_flow,
+    layer_norm_alone,
+    layer_norm_flow,
 )
-from dispatchkit.nn.functional.normalization_numpy import layer_norm_alone, layer_norm_flow, rms_norm_flow
 from dispatchkit.nn.functional.rows import FAR, rows_of
 from dispatchkit.nn.functional.shared import broadcasts, called, expect, function, real_numbers, result_of
 from dispatchkit.ops.shared import Axis, Named, floating, integer, normal_axes, shape_of

@@ -89,7 +89,7 @@ def _layer_norm_by_blocks(x: Any, normalized_shape: Any, weight: Any, bias: Any,
 def standardize_rows(
     rows: Any, mean: Any, factor: Any, part: Any, scratch: Any, share: Any, scale: Any, offset: Any, eps: Any
 ) -> bool:
-    """Write standardized rows, and their means and factors; return whether their variances are finite.
+    """Write standardized rows, and their means and factors; return whether their sums and variances are finite.
 
     What broadcasts takes longer than to write numbers of rows where each has its place, and to compute with these.
 
@@ -108,10 +108,11 @@ def standardize_rows(
     rows.dot(share, out=mean)
     scratch[...] = mean[:, None]
     np.subtract(rows, scratch, out=part)
-    variance = _mean_squares(part, scratch, share, factor)
-    if not isfinite(variance[variance.argmax()]):
+    variance, farthest = _mean_squares(part, scratch, share, factor), _farthest(mean)
+    # Of elements whose sum is infinite the body gives what is not a number.
+    if not (isfinite(variance[variance.argmax()]) and isfinite(share.dtype.type(farthest * len(share)))):
         return False
-    if _are_far(mean, variance):
+    if _are_far(mean, variance, farthest):
         # Of numbers far from 0 the mean is not precise, that of what it was subtracted from is.
         rest = part.dot(share)
         mean += rest
@@ -147,11 +148,15 @@ def _spread(parameter: Any, count: int) -> Any:
     return rows
 
 
-def _are_far(mean: Any, variance: Any) -> bool:
-    """Return whether the square of a mean is more than `FAR` times its variance."""
+def _farthest(mean: Any) -> float:
+    """Return how far the mean is from 0 that is so most."""
     distance = np.abs(mean)
-    largest = float(distance[distance.argmax()])
-    if largest * largest <= FAR * float(variance[variance.argmin()]):
+    return float(distance[distance.argmax()])
+
+
+def _are_far(mean: Any, variance: Any, farthest: float) -> bool:
+    """Return whether the square of a mean is more than `FAR` times its variance; how far one is at most is given."""
+    if farthest * farthest <= FAR * float(variance[variance.argmin()]):
         return False
     room = FAR * variance
     room -= mean * mean
@@ -211,7 +216,7 @@ def _cotangents(g: Any, rows: Any, means: Any, factors: Any, share: Any, scale: 
     shares = share
     if scale is not None:
         shares = share * scale
-    count, far = rows.shape[1], _are_far(means, np.reciprocal(factors * factors))
+    count, far = rows.shape[1], _are_far(means, np.reciprocal(factors * factors), _farthest(means))
     of_rows, of_parameters = np.empty(rows.shape, rows.dtype), np.zeros((2, count), rows.dtype)
     step = min(len(rows), max(BLOCK // count, 1))
     scratch, scales = np.empty((step, count), rows.dtype), _spread(scale, step)
@@ -263,7 +268,9 @@ def rms_norm_flow(x: Any, normalized_shape: Any, weight: Any, eps: float | None)
     y, factors = np.empty(rows.shape, x.dtype), np.empty(size, x.dtype)
     for block in _blocks(size, count):
         part, factor = y[block], factors[block]
-        np.multiply(rows[block], rows[block], out=part).dot(share, out=factor)
+        np.multiply(rows[block], rows[block], out=part)
+        with np.errstate(invalid="ignore"):  # on some processors BLAS multiplies by zeros of its own
+            part.dot(share, out=factor)
         if not isfinite(factor[factor.argmax()]):
             return NotImplemented
         factor += least
