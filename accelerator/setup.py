@@ -64,8 +64,8 @@ IN_C = [
     ("_rows", [], ["_rows_of.h", "_ufuncs.h"], LOOPS),
     (
         "_loops",
-        ["_activations.c", "_normal.c", "_sums.c", "_windows.c"],
-        ["_activations.h", "_loops.h", "_sums.h", "_ufuncs.h", "_windows.h"],
+        ["_activations.c", "_normal.c", "_ranks.c", "_sums.c", "_windows.c"],
+        ["_activations.h", "_loops.h", "_ranks.h", "_sums.h", "_ufuncs.h", "_windows.h"],
         [*LOOPS, *APART],
     ),
 ]

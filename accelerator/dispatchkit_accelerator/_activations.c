@@ -157,7 +157,6 @@ ACTIVATION(sigmoid, 1, FE_OVERFLOW)
 ACTIVATION(sigmoid_slope, 2, 0)
 ACTIVATION(silu, 1, FE_OVERFLOW | FE_UNDERFLOW)
 ACTIVATION(silu_slope, 2, FE_OVERFLOW | FE_UNDERFLOW)
-ACTIVATION(sign, 1, FAULTS)
 ACTIVATION(gelu, 1, FE_UNDERFLOW | FE_INVALID)
 ACTIVATION(gelu_slope, 2, FE_UNDERFLOW | FE_INVALID)
 ACTIVATION(error_function, 1, FAULTS)
@@ -181,6 +180,6 @@ FIRST(softplus_slope)
 
 Named activations[] = {
     NAMED(hardswish), NAMED(hardswish_slope), NAMED(sigmoid), NAMED(sigmoid_slope), NAMED(silu), NAMED(silu_slope),
-    NAMED(sign), NAMED(gelu), NAMED(gelu_slope), NAMED(error_function), NAMED(error_function_slope), NAMED(softplus_slope),
+    NAMED(gelu), NAMED(gelu_slope), NAMED(error_function), NAMED(error_function_slope), NAMED(softplus_slope),
     {NULL, {NULL, NULL, 0, NULL}},
 };

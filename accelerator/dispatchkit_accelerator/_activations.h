@@ -109,14 +109,3 @@ NAME(softplus_slope_of)(void *const *data, npy_intp n)
         y[i] = g[i] * (x[i] > most ? 1 : s);
     }
 }
-
-WIDE static void
-NAME(sign_of)(void *const *data, npy_intp n)
-{
-    const NUMBER *x = data[0];
-    NUMBER *y = data[1];
-    for (npy_intp i = 0; i < n; i++) {
-        NUMBER above = x[i] > 0 ? 1 : 0, below = x[i] < 0 ? 1 : 0, s = above - below;
-        y[i] = x[i] != x[i] ? x[i] : s;
-    }
-}

@@ -45,7 +45,7 @@ first(PyObject *module, PyObject *args)
 {
     const char *name;
     PyObject *otherwise;
-    Named *const tables[] = {activations, windows_of_images, sums_and_places};
+    Named *const tables[] = {activations, ranks, sums_and_places, windows_of_images};
     if (!PyArg_ParseTuple(args, "sO", &name, &otherwise)) {
         return NULL;
     }

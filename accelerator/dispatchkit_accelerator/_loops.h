@@ -65,7 +65,7 @@ PyObject *first_by_contiguous(Computation *compute, PyObject *otherwise, PyObjec
                    "Compute in C what C takes, and all else in Python."}                                          \
     }
 
-extern Named activations[], windows_of_images[], sums_and_places[];
+extern Named activations[], ranks[], sums_and_places[], windows_of_images[];
 int start_activations(PyObject *exp, PyObject *tanh);
 void start_normal(void);
 void gelu_of_double(void *const *data, npy_intp n);

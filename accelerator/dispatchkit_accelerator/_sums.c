@@ -1,4 +1,4 @@
-/* Sums up to each element along an axis, and sums at places: what is taken by index gives its cotangents back. */
+/* Sums up to each element along an axis, elements at places, and sums at places: the cotangents of what is taken. */
 
 #include "_loops.h"
 
@@ -173,6 +173,35 @@ elements_added(PyObject *const *args, Py_ssize_t count)
 }
 FIRST_OF_COTANGENT(elements_added)
 
+/* Return the elements of an array at places along an axis, each at its own along the others, of `x, places, axis`. */
+static PyObject *
+elements_taken(PyObject *const *args, Py_ssize_t count)
+{
+    if (count != 3 || !is_taken(args[0], NULL) || !is_of_places(args[1])) {
+        return NULL;
+    }
+    PyArrayObject *x = (PyArrayObject *)args[0], *places = (PyArrayObject *)args[1];
+    int axis = axis_of(args[2], PyArray_NDIM(x));
+    if (axis < 0 || !is_like_but_along(places, x, axis)) {
+        return NULL;
+    }
+    PyArrayObject *y = (PyArrayObject *)PyArray_SimpleNew(PyArray_NDIM(places), PyArray_DIMS(places), PyArray_DESCR(x)->type_num);
+    if (y == NULL) {
+        return NULL;
+    }
+    npy_intp outer = length_of(x, 0, axis), inner = length_of(x, axis + 1, PyArray_NDIM(x));
+    Way way = enter(PyArray_SIZE(places));
+    int known = (PyArray_DESCR(x) == double_dtype ? take_along_double : take_along_float)(
+        PyArray_BYTES(x), (npy_int64 *)PyArray_DATA(places), PyArray_BYTES(y), outer, PyArray_DIM(places, axis), inner,
+        PyArray_DIM(x, axis));
+    leave(way, 0);
+    if (!known) {
+        Py_CLEAR(y);
+    }
+    return (PyObject *)y;
+}
+FIRST(elements_taken)
+
 Named sums_and_places[] = {
-    NAMED(cumulative_sum), NAMED(rows_added), NAMED(elements_added), {NULL, {NULL, NULL, 0, NULL}},
+    NAMED(cumulative_sum), NAMED(rows_added), NAMED(elements_added), NAMED(elements_taken), {NULL, {NULL, NULL, 0, NULL}},
 };

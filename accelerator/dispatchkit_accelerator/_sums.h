@@ -1,4 +1,4 @@
-/* Sums along axes, and rows added at places; included for NUMBER in double and in single precision. */
+/* Sums along axes, and elements at places; included for NUMBER in double and in single precision. */
 
 /* Write the sums up to each element of a line, of several lines at once, as one sum waits for the one before. */
 static inline void
@@ -99,6 +99,26 @@ NAME(add_along)(const void *from, const npy_int64 *places, void *into, npy_intp 
                     return 0;
                 }
                 y[place * inner + j] += *g;
+            }
+        }
+    }
+    return 1;
+}
+
+/* Take elements at places along the middle one of three axes; return whether all places are there. */
+static int
+NAME(take_along)(const void *from, const npy_int64 *places, void *into, npy_intp outer, npy_intp n, npy_intp inner, npy_intp rows)
+{
+    const NUMBER *x = from;
+    NUMBER *y = into;
+    for (npy_intp i = 0; i < outer; i++, x += rows * inner) {
+        for (npy_intp k = 0; k < n; k++) {
+            for (npy_intp j = 0; j < inner; j++, y++, places++) {
+                npy_intp place = *places < 0 ? *places + rows : *places;
+                if (place < 0 || place >= rows) {
+                    return 0;
+                }
+                *y = x[place * inner + j];
             }
         }
     }

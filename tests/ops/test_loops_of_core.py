@@ -23,6 +23,8 @@ from dispatchkit.backends import numpy_special, numpy_sums
 from dispatchkit.nn.functional import activations_numpy, smooth_numpy
 from dispatchkit.ops import special
 from dispatchkit.ops.elementwise import exponential
+from dispatchkit.ops.indexing import selecting
+from dispatchkit.ops.searching import ranks_numpy
 
 pytestmark = pytest.mark.skipif(core is None, reason="the compiled core is not in use")
 
@@ -288,3 +290,56 @@ def test_threads_compute_many_numbers_each_for_itself() -> None:
         thread.join()
     for number, y in results.items():
         np.testing.assert_array_equal(y, python_of(smooth_numpy.silu)(x + number))
+
+
+@settings(deadline=None)
+@given(data=st.data(), dtype=st.sampled_from([np.float64, np.float32]))
+def test_elements_are_taken_at_their_places(data: st.DataObject, dtype: Any) -> None:
+    shape, axis = data.draw(arrays_of.array_shapes(max_dims=3, max_side=4)), data.draw(st.integers(0, 2))
+    axis %= len(shape)
+    of_places = (*shape[:axis], data.draw(st.integers(0, 5)), *shape[axis + 1 :])
+    length = shape[axis]
+    places = data.draw(arrays_of.arrays(np.int64, of_places, elements=st.integers(-length - 1, length)))
+    x, take = np.random.default_rng(0).normal(size=shape).astype(dtype), selecting._elements_at
+    try:
+        expected = python_of(take)(x, places, axis)
+    except IndexError:
+        with pytest.raises(IndexError):
+            take(x, places, axis)
+        return
+    assert_same(take(x, places, axis), expected)
+    assert_same(take(np.asfortranarray(x), places, axis), expected)
+
+
+@settings(deadline=None, max_examples=150)
+@given(data=st.data(), dtype=st.sampled_from([np.float64, np.float32]), largest=st.booleans())
+def test_first_ranks_are_those_of_a_sort(data: st.DataObject, dtype: Any, largest: bool) -> None:
+    few = st.sampled_from([0.0, -0.0, 1.0, 2.0, -1.0, np.inf, -np.inf, np.nan])
+    x = data.draw(arrays_of.arrays(dtype, arrays_of.array_shapes(max_dims=3, min_side=0, max_side=50), elements=few))
+    count = data.draw(st.integers(0, x.shape[-1]))
+    values, places = ranks_numpy.first_of_rows(x, count, largest)
+    expected_values, expected_places = python_of(ranks_numpy.first_of_rows)(x, count, largest)
+    assert_same(values, expected_values)
+    assert places.dtype is expected_places.dtype
+    np.testing.assert_array_equal(places, expected_places)
+
+
+def test_ranks_of_contiguous_rows_are_found_by_the_loop() -> None:
+    first = computed_by("first_of_rows")(refused)
+    values, places = first(np.asarray([[1.0, 3.0, np.nan, 3.0]]), 3, True)
+    assert places.tolist() == [[2, 1, 3]]
+    assert np.isnan(values[0, 0])
+    for args in ((np.ones(40), 33, True), (np.ones(4), 5, True), (np.ones(()), 1, True), (np.ones(4), 0, False)):
+        with pytest.raises(AssertionError, match="left to Python"):
+            first(*args)
+
+
+def test_ranks_and_elements_keep_no_reference() -> None:
+    x, places = np.ones((3, 4)), np.zeros((3, 4), np.int64)
+    before = [sys.getrefcount(each) for each in (x, places)]
+    for _ in range(50):
+        ranks_numpy.first_of_rows(x, 2, True)
+        selecting._elements_at(x, places, 1)
+        numpy_backend.elements_added(x, places, (3, 4), 1)
+        numpy_backend.rows_added(x.T, places[0], (4, 3))
+    assert [sys.getrefcount(each) for each in (x, places)] == before

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from dispatchkit.accelerator import computed_by
 from dispatchkit.backends.numpy import elements_added, rows_added
 from dispatchkit.declare.decorators import assignment, body_on_numpy, indexing, manipulation
 from dispatchkit.declare.samples import draw, sample
@@ -171,8 +172,14 @@ def gather_numpy(x, /, axis, indices):
     place = _place_of(gather, x, axis, indices, {"x": x})
     if not indices.ndim:
         return body_on_numpy(gather)(x, axis, indices)
+    return _elements_at(x, indices, place)
+
+
+@computed_by("elements_taken")
+def _elements_at(x: Any, indices: Any, axis: int) -> Any:
+    """Return the elements of a NumPy array that indices along an axis name, each at its place along the others."""
     at = [*places_of_elements(indices.shape)]
-    at[place] = indices
+    at[axis] = indices
     return x[tuple(at)]
 
 
