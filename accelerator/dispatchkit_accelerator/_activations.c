@@ -4,8 +4,8 @@
 
 #include "_loops.h"
 
-Loop exp_of_double;
-static Loop exp_of_float, tanh_of_float;
+Loop exp_of_double, exp_of_float;
+static Loop tanh_of_float;
 
 int
 start_activations(PyObject *exp, PyObject *tanh)
@@ -148,8 +148,10 @@ activated(const Activation *which, PyObject *const *args, void *parameter)
     }                                                                                        \
     FIRST(name)
 
-#define gelu_of_float NULL
-#define gelu_slope_of_float NULL
+#define gelu_by_of_float NULL
+#define gelu_slope_by_of_float NULL
+#define gelu_of_double NULL
+#define gelu_slope_of_double NULL
 
 ACTIVATION(hardswish, 1, 0)
 ACTIVATION(hardswish_slope, 2, 0)
@@ -157,10 +159,25 @@ ACTIVATION(sigmoid, 1, FE_OVERFLOW)
 ACTIVATION(sigmoid_slope, 2, 0)
 ACTIVATION(silu, 1, FE_OVERFLOW | FE_UNDERFLOW)
 ACTIVATION(silu_slope, 2, FE_OVERFLOW | FE_UNDERFLOW)
-ACTIVATION(gelu, 1, FE_UNDERFLOW | FE_INVALID)
-ACTIVATION(gelu_slope, 2, FE_UNDERFLOW | FE_INVALID)
+ACTIVATION(gelu_by, 1, FE_UNDERFLOW | FE_INVALID)
+ACTIVATION(gelu_slope_by, 2, FE_UNDERFLOW | FE_INVALID)
+ACTIVATION(gelu, 1, FE_UNDERFLOW | FE_OVERFLOW)
+ACTIVATION(gelu_slope, 2, FE_UNDERFLOW | FE_OVERFLOW)
 ACTIVATION(error_function, 1, FAULTS)
 ACTIVATION(error_function_slope, 2, 0)
+
+/* Return the cotangent of exponential linear units, of `g, x, scale, alpha`. */
+static PyObject *
+elu_slope(PyObject *const *args, Py_ssize_t count)
+{
+    static const Activation which = {elu_slope_of_double, elu_slope_of_float, 2, FAULTS};
+    if (count != 4 || !PyFloat_CheckExact(args[2]) || !PyFloat_CheckExact(args[3])) {
+        return NULL;
+    }
+    double factors[2] = {PyFloat_AS_DOUBLE(args[2]), PyFloat_AS_DOUBLE(args[3])};
+    return activated(&which, args, factors);
+}
+FIRST(elu_slope)
 
 /* Return the cotangent of softplus, of `g, x, threshold`. */
 static PyObject *
@@ -180,6 +197,7 @@ FIRST(softplus_slope)
 
 Named activations[] = {
     NAMED(hardswish), NAMED(hardswish_slope), NAMED(sigmoid), NAMED(sigmoid_slope), NAMED(silu), NAMED(silu_slope),
-    NAMED(gelu), NAMED(gelu_slope), NAMED(error_function), NAMED(error_function_slope), NAMED(softplus_slope),
+    NAMED(gelu_by), NAMED(gelu_slope_by), NAMED(gelu), NAMED(gelu_slope),
+    NAMED(error_function), NAMED(error_function_slope), NAMED(elu_slope), NAMED(softplus_slope),
     {NULL, {NULL, NULL, 0, NULL}},
 };

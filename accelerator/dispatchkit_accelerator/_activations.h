@@ -96,6 +96,22 @@ NAME(error_function_slope_of)(void *const *data, npy_intp n)
     }
 }
 
+/* `g` times a scale where `x` is positive, and elsewhere times the exponential function as well, and alpha. */
+WIDE static void
+NAME(elu_slope_of)(void *const *data, npy_intp n)
+{
+    const NUMBER *g = data[0], *x = data[1];
+    const double *factors = data[3];
+    NUMBER *y = data[2], scale = (NUMBER)factors[0], alpha = (NUMBER)factors[1];
+    for (npy_intp i = 0; i < n; i++) {
+        y[i] = x[i] > 0 ? 0 : x[i];
+    }
+    EXP(y, n);
+    for (npy_intp i = 0; i < n; i++) {
+        y[i] = scale * (x[i] > 0 ? 1 : alpha * y[i]) * g[i];
+    }
+}
+
 /* `g` times the logistic function, and `g` itself from a threshold on. */
 WIDE static void
 NAME(softplus_slope_of)(void *const *data, npy_intp n)

@@ -68,11 +68,13 @@ PyObject *first_by_contiguous(Computation *compute, PyObject *otherwise, PyObjec
 extern Named activations[], ranks[], sums_and_places[], windows_of_images[];
 int start_activations(PyObject *exp, PyObject *tanh);
 void start_normal(void);
-void gelu_of_double(void *const *data, npy_intp n);
-void gelu_slope_of_double(void *const *data, npy_intp n);
+void gelu_by_of_double(void *const *data, npy_intp n);
+void gelu_slope_by_of_double(void *const *data, npy_intp n);
+void gelu_of_float(void *const *data, npy_intp n);
+void gelu_slope_of_float(void *const *data, npy_intp n);
 void error_function_of_double(void *const *data, npy_intp n);
 
-extern Loop exp_of_double;
+extern Loop exp_of_double, exp_of_float;
 
 /* Replace numbers by what a loop computes of them. */
 static inline void

@@ -1,7 +1,8 @@
-/* The normal distribution function in double precision: GELU, the error function, and their derivatives.
+/* The normal distribution function: GELU and its derivative, and the error function.
 
    SciPy's functions choose a polynomial for each element, and take several times as long. Here all elements take the same
-   way, with relative errors of few times the last digit for all of them, also where results are next to 0. */
+   way, with relative errors of few times the last digit for all of them, also where results are next to 0. In single precision
+   the polynomials are those of Python's passes. */
 
 #include "_loops.h"
 
@@ -89,6 +90,16 @@ distance_of(double x, double most)
     return a > most ? most : a;
 }
 
+/* Write the normal distribution function, and exp(-x**2 / 2), of which `e` leaves out what the upper half of x does. */
+BODY void
+look_up(double x, double e, double *normal, double *density, int fused)
+{
+    double a = distance_of(x, FAR), half = upper_half(a), rest = (a - half) * (a + half) * 0.5;
+    *density = e * (1 - rest * (1 - rest * (0.5 - rest * (1 / 6.0))));
+    double tail = ratio_beyond(a, fused) * *density;
+    *normal = x > 0 ? 1 - tail : tail;
+}
+
 /* Write GELU of a block, or with cotangents these times its derivative. */
 BODY void
 gelu_body(const double *g, const double *x, double *y, npy_intp n, int fused)
@@ -99,16 +110,15 @@ gelu_body(const double *g, const double *x, double *y, npy_intp n, int fused)
         e[i] = half * half * -0.5;
     }
     apply(&exp_of_double, e, n, sizeof(double));
-    for (npy_intp i = 0; i < n; i++) {
-        double a = distance_of(x[i], FAR), half = upper_half(a), rest = (a - half) * (a + half) * 0.5;
-        double density = e[i] * (1 - rest * (1 - rest * (0.5 - rest * (1 / 6.0)))), tail = ratio_beyond(a, fused) * density;
-        double normal = x[i] > 0 ? 1 - tail : tail;
-        if (g == NULL) {
-            y[i] = x[i] * normal;
-        }
-        else {
-            y[i] = (normal + (x[i] < 0 ? -a : a) * (density * 0.39894228040143267794)) * g[i];
-        }
+    for (npy_intp i = 0; g == NULL && i < n; i++) {
+        double normal, density;
+        look_up(x[i], e[i], &normal, &density, fused);
+        y[i] = x[i] * normal;
+    }
+    for (npy_intp i = 0; g != NULL && i < n; i++) {
+        double normal, density, a = distance_of(x[i], FAR);
+        look_up(x[i], e[i], &normal, &density, fused);
+        y[i] = (normal + (x[i] < 0 ? -a : a) * (density * 0.39894228040143267794)) * g[i];
     }
 }
 
@@ -134,22 +144,69 @@ error_body(const double *g, const double *x, double *y, npy_intp n, int fused)
     }
 }
 
-typedef void Body(const double *g, const double *x, double *y, npy_intp n);
+/* Of `nn/functional/smooth_numpy.py`: what is added to distances, and factors of powers, for GELU and its derivative. */
+static const float of_value[]
+    = {490.05835f, -623.0888f, 230.69574f, -14.386761f, 13.98474f, 3.6451223f, 1.3164921f, 0.39881882f};
+static const float of_derivative[] = {-28.279741f, 31.982416f, -2.678107f, 1.893781f, 0.36787307f};
+#define OFFSET 3.2786884f
+#define OFFSET_OF_DERIVATIVE 3.030303f
+
+BODY float
+power_series(float t, const float *factors, int count, int fused)
+{
+    float p = factors[0] * t;
+#pragma GCC unroll 16
+    for (int k = 1; k < count; k++) {
+        p = fused ? fmaf(p, t, factors[k] * t) : (p + factors[k]) * t;
+    }
+    return p;
+}
+
+BODY float
+distance_of_float(float x)
+{
+    float a = fabsf(x);
+    return a > (float)FAR ? (float)FAR : a;
+}
+
+/* Write GELU in single precision, or with cotangents these times its derivative, whose distance from a half is odd. */
+BODY void
+gelu_of_floats(const float *g, const float *x, float *y, npy_intp n, int fused)
+{
+    float e[BLOCK];
+    for (npy_intp i = 0; i < n; i++) {
+        float a = distance_of_float(x[i]);
+        e[i] = a * a * -0.5f;
+    }
+    apply(&exp_of_float, e, n, sizeof(float));
+    for (npy_intp i = 0; g == NULL && i < n; i++) {
+        float a = distance_of_float(x[i]), above = x[i] < 0 ? 0 : x[i];
+        float beyond = power_series(1 / (a + OFFSET), of_value, 8, fused) * e[i] * a;
+        y[i] = x[i] < -3.4028235e38f ? NAN : above - beyond;
+    }
+    for (npy_intp i = 0; g != NULL && i < n; i++) {
+        float a = distance_of_float(x[i]);
+        float beyond = power_series(1 / (a + OFFSET_OF_DERIVATIVE), of_derivative, 5, fused);
+        float half = 0.5f - (beyond - a * 0.3989423f) * e[i];
+        y[i] = (half * copysignf(1, x[i]) + 0.5f) * g[i];
+    }
+}
 
 /* Define a body for each kind of processor, and the one that is in use. */
 #if CHOOSES
-#define BODIES(body)                                                                                                   \
-    static WIDE void body##_plain(const double *g, const double *x, double *y, npy_intp n) { body(g, x, y, n, FUSED); } \
-    static FUSING void body##_fusing(const double *g, const double *x, double *y, npy_intp n) { body(g, x, y, n, 1); }  \
-    static WIDEST void body##_widest(const double *g, const double *x, double *y, npy_intp n) { body(g, x, y, n, 1); }  \
-    static Body *body##_in_use = body##_plain;
+#define BODIES(body, NUMBER)                                                                                           \
+    static WIDE void body##_plain(const NUMBER *g, const NUMBER *x, NUMBER *y, npy_intp n) { body(g, x, y, n, FUSED); } \
+    static FUSING void body##_fusing(const NUMBER *g, const NUMBER *x, NUMBER *y, npy_intp n) { body(g, x, y, n, 1); }  \
+    static WIDEST void body##_widest(const NUMBER *g, const NUMBER *x, NUMBER *y, npy_intp n) { body(g, x, y, n, 1); }  \
+    static void (*body##_in_use)(const NUMBER *g, const NUMBER *x, NUMBER *y, npy_intp n) = body##_plain;
 #else
-#define BODIES(body)                                                                                              \
-    static void body##_plain(const double *g, const double *x, double *y, npy_intp n) { body(g, x, y, n, FUSED); } \
-    static Body *body##_in_use = body##_plain;
+#define BODIES(body, NUMBER)                                                                                      \
+    static void body##_plain(const NUMBER *g, const NUMBER *x, NUMBER *y, npy_intp n) { body(g, x, y, n, FUSED); } \
+    static void (*body##_in_use)(const NUMBER *g, const NUMBER *x, NUMBER *y, npy_intp n) = body##_plain;
 #endif
-BODIES(gelu_body)
-BODIES(error_body)
+BODIES(gelu_body, double)
+BODIES(error_body, double)
+BODIES(gelu_of_floats, float)
 
 void
 start_normal(void)
@@ -159,24 +216,38 @@ start_normal(void)
     if (__builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512vl")) {
         gelu_body_in_use = gelu_body_widest;
         error_body_in_use = error_body_widest;
+        gelu_of_floats_in_use = gelu_of_floats_widest;
     }
     else if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma")) {
         gelu_body_in_use = gelu_body_fusing;
         error_body_in_use = error_body_fusing;
+        gelu_of_floats_in_use = gelu_of_floats_fusing;
     }
 #endif
 }
 
 void
-gelu_of_double(void *const *data, npy_intp n)
+gelu_by_of_double(void *const *data, npy_intp n)
 {
     gelu_body_in_use(NULL, data[0], data[1], n);
 }
 
 void
-gelu_slope_of_double(void *const *data, npy_intp n)
+gelu_slope_by_of_double(void *const *data, npy_intp n)
 {
     gelu_body_in_use(data[0], data[1], data[2], n);
+}
+
+void
+gelu_of_float(void *const *data, npy_intp n)
+{
+    gelu_of_floats_in_use(NULL, data[0], data[1], n);
+}
+
+void
+gelu_slope_of_float(void *const *data, npy_intp n)
+{
+    gelu_of_floats_in_use(data[0], data[1], data[2], n);
 }
 
 void

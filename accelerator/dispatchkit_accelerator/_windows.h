@@ -18,6 +18,37 @@ NAME(raise_to_row)(NUMBER *into, const NUMBER *row, npy_intp n)
     }
 }
 
+/* Add the elements of a window in a row, of a long one several at a time. */
+static inline NUMBER
+NAME(sum_of)(const NUMBER *x, npy_intp n, npy_intp step)
+{
+    NUMBER sums[8] = {0, 0, 0, 0, 0, 0, 0, 0}, sum = n == 0 ? 0 : x[0];
+    npy_intp k = 1;
+    if (step == 1 && n >= 16) {
+        for (k = 0; k + 8 <= n; k += 8) {
+            for (int i = 0; i < 8; i++) {
+                sums[i] += x[k + i];
+            }
+        }
+        sum = ((sums[0] + sums[1]) + (sums[2] + sums[3])) + ((sums[4] + sums[5]) + (sums[6] + sums[7]));
+    }
+    for (; k < n; k++) {
+        sum += x[k * step];
+    }
+    return sum;
+}
+
+static inline NUMBER
+NAME(largest_of)(const NUMBER *x, npy_intp n, npy_intp step)
+{
+    NUMBER largest = x[0];
+    for (npy_intp k = 1; k < n; k++) {
+        NUMBER next = x[k * step], larger = largest > next ? largest : next;
+        largest = largest != largest ? largest : larger;
+    }
+    return largest;
+}
+
 /* Write the sums of windows, or their largest elements: along the columns of whole rows, then along what comes out. */
 WIDE static void
 NAME(reduce_windows)(const NUMBER *x, NUMBER *y, NUMBER *row, const Along *down, const Along *across, int sums)
@@ -41,12 +72,12 @@ NAME(reduce_windows)(const NUMBER *x, NUMBER *y, NUMBER *row, const Along *down,
         for (npy_intp j = 0; j < across->count; j++) {
             Window window = across->windows[j];
             const NUMBER *each = row + window.first;
-            NUMBER result = window.number == 0 ? 0 : each[0];
-            for (npy_intp k = 1; k < window.number; k++) {
-                NUMBER next = each[k * across->step], larger = result > next ? result : next;
-                result = sums ? result + next : result != result ? result : larger;
+            if (sums) {
+                y[j] = NAME(sum_of)(each, window.number, across->step);
             }
-            y[j] = result;
+            else {
+                y[j] = NAME(largest_of)(each, window.number, across->step);
+            }
         }
     }
 }

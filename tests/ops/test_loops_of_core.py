@@ -51,16 +51,18 @@ EXACT = [
     Loop("sigmoid_slope", exponential._sigmoid_slope, 2),
     Loop("silu", smooth_numpy.silu, 1),
     Loop("silu_slope", smooth_numpy.silu_slope, 2),
+    Loop("elu_slope", activations_numpy.elu_slope, 2, (1.5, 0.5)),
     Loop("softplus_slope", smooth_numpy.softplus_slope, 2, (20.0,)),
     Loop("error_function_slope", special._erf_slope, 2),
     Loop("cumulative_sum", numpy_sums.cumulative_sum, 1, (-1, False)),
 ]
 CLOSE = [
-    Loop("gelu", smooth_numpy.gelu_by, 1, (_ndtr,)),
-    Loop("gelu_slope", smooth_numpy.gelu_slope_by, 2, (_ndtr, 40.0)),
+    Loop("gelu_by", smooth_numpy.gelu_by, 1, (_ndtr,)),
+    Loop("gelu_slope_by", smooth_numpy.gelu_slope_by, 2, (_ndtr, 40.0)),
     Loop("error_function", special._erf_of_doubles, 1, (lambda x: special.scipy_function("erf")(x),)),
 ]
 shapes = arrays_of.array_shapes(min_dims=1, max_dims=3, min_side=0, max_side=5)
+dtypes = st.sampled_from([np.float64, np.float32])
 elements = st.one_of(st.floats(-40, 40), st.sampled_from(SPECIAL))
 
 
@@ -113,7 +115,7 @@ def arrays(data: st.DataObject, count: int, dtype: Any) -> list[Any]:
 @settings(deadline=None, max_examples=60)
 @given(data=st.data())
 def test_a_loop_gives_what_python_gives(loop: Loop, data: st.DataObject) -> None:
-    args = (*arrays(data, loop.takes, data.draw(st.sampled_from([np.float64, np.float32]))), *loop.rest)
+    args = (*arrays(data, loop.takes, data.draw(dtypes)), *loop.rest)
     y, warned = outcome(loop.function, *args)
     expected, expected_warnings = outcome(python_of(loop.function), *args)
     assert_same(y, expected)
@@ -149,6 +151,17 @@ def _gelu_by_continued_fraction(x: float) -> float:
     nearest = float(exponent)
     density = exp(-nearest) * (1 - float(exponent - Fraction(nearest)))
     return x * density / sqrt(2 * pi) / float(tail)
+
+
+@np.errstate(all="ignore")
+def test_in_single_precision_gelu_is_that_of_python_to_few_digits() -> None:
+    x = np.concatenate([np.linspace(-13, 13, 40_001), [0.0, -0.0, 40.5, -40.5, 3e38, -3e38, np.inf, -np.inf, np.nan]])
+    x = x.astype(np.float32)
+    g = np.linspace(-2, 2, x.size, dtype=np.float32)
+    y, expected = smooth_numpy.gelu(x), python_of(smooth_numpy.gelu)(x)
+    np.testing.assert_allclose(y, expected, rtol=2e-6, atol=1e-38)
+    slope, expected = smooth_numpy.gelu_slope(g, x), python_of(smooth_numpy.gelu_slope)(g, x)
+    np.testing.assert_allclose(slope, expected, rtol=0, atol=2e-6)
 
 
 def test_single_precision_gives_the_same_bits_of_the_error_function() -> None:
@@ -190,7 +203,7 @@ def test_where_numpy_would_raise_python_does(loop: Loop) -> None:
 @settings(deadline=None)
 @given(data=st.data(), backward=st.booleans())
 def test_sums_up_to_each_element_are_those_of_numpy(data: st.DataObject, backward: bool) -> None:
-    (x,) = arrays(data, 1, data.draw(st.sampled_from([np.float64, np.float32])))
+    (x,) = arrays(data, 1, data.draw(dtypes))
     axis = data.draw(st.integers(-x.ndim, x.ndim - 1))
     y, warned = outcome(numpy_sums.cumulative_sum, x, axis, backward)
     expected, expected_warnings = outcome(python_of(numpy_sums.cumulative_sum), x, axis, backward)

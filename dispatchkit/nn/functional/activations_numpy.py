@@ -17,7 +17,7 @@ from dispatchkit.backends.numpy_choices import where
 from dispatchkit.backends.numpy_numbers import keep, numbers_in
 from dispatchkit.backends.numpy_sums import DOUBLE, SINGLE
 
-__all__ = ["elu", "hardswish", "hardswish_slope", "selu"]
+__all__ = ["elu", "elu_slope", "hardswish", "hardswish_slope", "selu"]
 
 # Elements from which on bounds are arrays.
 MANY = 1 << 11
@@ -128,6 +128,15 @@ def _elu(x: Any, y: Any, _: Any, zero: Any, factor: Any) -> None:
     integer = INTEGERS[x.dtype].unsigned
     bits = y.view(integer)
     np.minimum(x.view(integer), bits, out=bits)
+
+
+@computed_by("elu_slope")
+def elu_slope(g: Any, x: Any, scale: float, alpha: float) -> Any:
+    """Return `g` times the derivative of exponential linear units: a scale, below 0 times ``alpha * exp(x)``."""
+    slope = where(x > 0, 1.0, alpha * np.exp(where(x >= 0, 0.0, x)))
+    if scale != 1:
+        slope = scale * slope
+    return g * slope
 
 
 def selu(x: Any, scale: float, alpha: float) -> Any:

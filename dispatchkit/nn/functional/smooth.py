@@ -100,13 +100,13 @@ def gelu_vjp(xp, g, x, approximate):
 
 
 def gelu_numpy_flow(x, /, *, approximate="none"):
-    if approximate != "none" or type(x) is not np.ndarray or not computes_alone("numpy"):
+    # The compiled core computes the derivative of its own in the time that memory for what it is made of would take.
+    if core is not None or approximate != "none" or type(x) is not np.ndarray or not computes_alone("numpy"):
         return NotImplemented
     if smooth_numpy.is_single(x):
         y, slope = smooth_numpy.gelu_and_slope(x)
         return y, lambda g, wanted: (g[0] * slope,)
-    # The compiled core computes the derivative of its own in the time that memory for what it is made of would take.
-    if core is not None or not smooth_numpy.are_alike(x) or (ndtr_of_scipy := _ndtr_of_scipy(x)) is None:
+    if not smooth_numpy.are_alike(x) or (ndtr_of_scipy := _ndtr_of_scipy(x)) is None:
         return NotImplemented
     normal = ndtr_of_scipy(x)
     y = smooth_numpy.gelu_of_normal(x, normal.copy())

@@ -139,6 +139,7 @@ def _density(a: Any, y: Any) -> None:
     np.exp(y, out=y)
 
 
+@computed_by("gelu")
 def gelu(x: Any) -> Any:
     """Return ``x * ndtr(x)``: the positive part of `x`, less what lies beyond times the distance."""
 
@@ -186,6 +187,7 @@ def _give_signs(x: Any, y: Any, scratch: Any) -> None:
     bits ^= signs
 
 
+@computed_by("gelu_slope")
 def gelu_slope(g: Any, x: Any) -> Any:
     """Return `g` times the derivative of `gelu`, whose distance from a half changes its sign with `x`."""
 
@@ -231,13 +233,13 @@ def slope_of_normal(g: Any, x: Any, normal: Any, most: float) -> Any:
     return np.multiply(y, g, y)
 
 
-@computed_by("gelu")
+@computed_by("gelu_by")
 def gelu_by(x: Any, ndtr: Any) -> Any:
     """Return `gelu`, by what computes the normal distribution function of an array."""
     return gelu_of_normal(x, ndtr(x))
 
 
-@computed_by("gelu_slope")
+@computed_by("gelu_slope_by")
 def gelu_slope_by(g: Any, x: Any, ndtr: Any, most: float) -> Any:
     """Return `g` times the derivative of `gelu`, likewise; the density is 0 from a distance on."""
     return slope_of_normal(g, x, ndtr(x), most)
