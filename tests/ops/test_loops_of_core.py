@@ -270,6 +270,15 @@ def test_what_is_gathered_twice_gets_both_cotangents() -> None:
     assert x.grad.tolist() == [[0.0, 2.0], [1.0, 1.0], [0.0, 0.0]]
 
 
+@pytest.mark.parametrize(("shape", "of_places"), [((1, 3), (4, 3)), ((4, 3), (1, 3)), ((4, 3), (4, 1))])
+def test_what_is_taken_along_an_axis_may_be_stretched(shape: Any, of_places: Any) -> None:
+    x, places = dk.asarray(np.ones(shape), requires_grad=True), dk.zeros(of_places, dtype=dk.int64)
+    y = dk.take_along_axis(x, places, axis=1)
+    y.sum().backward()
+    assert x.grad is not None
+    assert x.grad.sum().item() == y.size
+
+
 def test_other_arguments_are_for_python() -> None:
     assert_same(activations_numpy.hardswish(x=np.asarray([4.0])), np.asarray([4.0]))
     with pytest.raises(TypeError):

@@ -110,9 +110,12 @@ def take_along_axis(xp: Namespace, x: Array, indices: Array, /, *, axis: int = -
 
 @take_along_axis.def_transpose("x")
 def take_along_axis_transpose(xp, g, x, indices, axis):
+    place = normal_axis(axis, x.ndim)
     if type(g) is type(indices) is np.ndarray and g.shape == indices.shape:
-        return elements_added(g, indices, x.shape, axis)
-    key = _by_index(xp, x.shape, indices, normal_axis(axis, x.ndim))
+        others = [shape[:place] + shape[place + 1 :] for shape in (tuple(x.shape), g.shape)]
+        if others[0] == others[1]:
+            return elements_added(g, indices, x.shape, place)
+    key = _by_index(xp, x.shape, indices, place)
     return xp.index_put(xp.zeros(x.shape, dtype=g.dtype), key, g, accumulate=True)
 
 
