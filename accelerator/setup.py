@@ -56,10 +56,18 @@ FLAGS = [] if sys.platform == "win32" else ["-g0", "-O2"]
 LINKED = ["-Wl,-s"] if sys.platform == "linux" else []
 # Loops over numbers gain from more of it.
 LOOPS = [] if sys.platform == "win32" else ["-O3"]
-# What is written in C, what it includes, and flags.
+# Each of their steps rounds as NumPy's does, so that no two are joined.
+APART = [] if sys.platform == "win32" else ["-ffp-contract=off", "-fno-math-errno", "-fno-trapping-math"]
+# What is written in C, further files of it, what they include, and flags.
 IN_C = [
-    ("_entry", ["_backward.h", "_indexing.h", "_nodes.h", "_reductions.h", "_spelled.h", "_ufuncs.h"], []),
-    ("_rows", ["_rows_of.h", "_ufuncs.h"], LOOPS),
+    ("_entry", [], ["_backward.h", "_indexing.h", "_nodes.h", "_reductions.h", "_spelled.h", "_ufuncs.h"], []),
+    ("_rows", [], ["_rows_of.h", "_ufuncs.h"], LOOPS),
+    (
+        "_loops",
+        ["_activations.c", "_normal.c", "_ranks.c", "_sums.c", "_windows.c"],
+        ["_activations.h", "_loops.h", "_ranks.h", "_sums.h", "_ufuncs.h", "_windows.h"],
+        [*LOOPS, *APART],
+    ),
 ]
 
 
@@ -118,13 +126,13 @@ setup(
         *(
             Extension(
                 f"dispatchkit_accelerator.{name}",
-                [f"dispatchkit_accelerator/{name}.c"],
+                [f"dispatchkit_accelerator/{file}" for file in (f"{name}.c", *files)],
                 include_dirs=[np.get_include()],
                 depends=[f"dispatchkit_accelerator/{header}" for header in headers],
                 extra_compile_args=[*FLAGS, *flags],
                 extra_link_args=LINKED,
             )
-            for name, headers, flags in IN_C
+            for name, files, headers, flags in IN_C
         ),
     ],
     cmdclass={"build_ext": BuildModules, "sdist": WithSources},

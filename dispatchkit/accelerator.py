@@ -7,9 +7,11 @@ functions that compute arrays alone. Without it everything runs as Python.
 import os
 import sys
 import warnings
+from collections.abc import Callable
 from importlib import import_module, util
-from typing import Any
+from typing import Any, TypeVar
 
+F = TypeVar("F", bound=Callable[..., Any])
 NAME, PURE = "dispatchkit_accelerator", "DISPATCHKIT_PURE"
 
 
@@ -53,3 +55,17 @@ def reduction_of(function: Any) -> Any:
     if core is None:
         return function.reduce
     return core.reducer(function)
+
+
+def computed_by(loop: str) -> Callable[[F], F]:
+    """Let the compiled core compute by one of its loops first what a function computes, which gets what is left to it.
+
+    Without the core the function stays as it is. With it, it is the attribute `__self__` of what stands in its place.
+    """
+
+    def decorate(function: F) -> F:
+        if core is None:
+            return function
+        return core.first(loop, function)  # type: ignore[no-any-return]
+
+    return decorate

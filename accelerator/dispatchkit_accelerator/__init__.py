@@ -24,6 +24,7 @@ __all__ = [
     "asking",
     "attach",
     "by_pointer",
+    "first",
     "flows",
     "indexer",
     "install",
@@ -34,7 +35,7 @@ __all__ = [
 __version__ = VERSION
 
 FOLDER = os.path.dirname(__file__)
-ENTRY, ROWS = "_entry", "_rows"
+ENTRY, LOOPS, ROWS = "_entry", "_loops", "_rows"
 # Python 3.11 runs a function that another one calls by its code alone, whatever pointer calls of it go through.
 INLINED = sys.version_info < (3, 12)
 # Where the body of a public function of one or two arrays, and nothing else, begins.
@@ -67,7 +68,7 @@ def install(package: str, version: str) -> str:
     """
     if version != VERSION:
         return f"it is of version {VERSION}; run pip install dispatchkit-accelerator=={version}"
-    if any(_file_of(module) is None for module in (ENTRY, ROWS, *MODULES)):
+    if any(_file_of(module) is None for module in (ENTRY, LOOPS, ROWS, *MODULES)):
         python = ".".join(map(str, sys.version_info[:2]))
         return f"it was built for another Python than {python} of this machine; install it again, by this Python's pip"
     for module, checksum in FOLLOWED.items():
@@ -207,6 +208,19 @@ def reducer(function: Any) -> Any:
         if all(reduce(*call).tobytes() == function.reduce(*call).tobytes() for call in calls):
             return reduce
     return function.reduce
+
+
+def first(loop: str, function: Any) -> Any:
+    """Return what computes by a loop over arrays first, and by a function of Python what the loop does not take."""
+    loops = _started_loops()
+    return function if loops is None else loops.first(loop, function)
+
+
+@cache
+def _started_loops() -> Any:
+    """Return the loops, None where NumPy's exponential function is none that they can go through."""
+    loops = import_module(f"{__name__}.{LOOPS}")
+    return loops if loops.start(np.exp, np.tanh) else None
 
 
 def rows() -> ModuleType:

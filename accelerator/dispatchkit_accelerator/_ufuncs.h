@@ -18,7 +18,7 @@ typedef struct {
     int result; /* type of the result */
 } Loop;
 
-static Loop
+static inline Loop
 loop_over(PyUFuncObject *kernel, int type)
 {
     Loop loop = {NULL, NULL, 0};

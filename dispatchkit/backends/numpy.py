@@ -11,10 +11,11 @@ from typing import Any, Literal
 import numpy as np
 from numpy.lib.array_utils import normalize_axis_index
 
-from dispatchkit.accelerator import reduction_of
+from dispatchkit.accelerator import computed_by, reduction_of
 from dispatchkit.backends.numpy_choices import logaddexp, where
 from dispatchkit.backends.numpy_sums import DOUBLE, HALF, SINGLE, sum_of_array, total
 from dispatchkit.backends.numpy_sums import MANY as MANY_SUMMED
+from dispatchkit.backends.numpy_sums import cumulative_sum as cumulative_sum_along
 
 MANY_INDICES = 4096  # elements that NumPy adds at indices in the time that a matrix is made in
 ADDED = frozenset("fdFD")  # characters of the dtypes that SciPy's sparse matrices multiply
@@ -43,6 +44,23 @@ def add_at(out: Any, key: Any, value: Any) -> None:
         if fits and rows is not None and add_rows(out, rows, value):
             return
     np.add.at(out, key, value)
+
+
+@computed_by("rows_added")
+def rows_added(g: Any, places: Any, shape: tuple[int, ...]) -> Any:
+    """Return an array of zeros to which another one is added at places along the first axis, as by `add_at`."""
+    total = np.zeros(shape, g.dtype)
+    add_at(total, places, g)
+    return total
+
+
+@computed_by("elements_added")
+def elements_added(g: Any, places: Any, shape: tuple[int, ...], axis: int) -> Any:
+    """Return zeros to which elements are added at places along an axis, each at its own place along the others."""
+    total, key = np.zeros(shape, g.dtype), list(np.indices(places.shape, sparse=True))
+    key[axis] = places
+    np.add.at(total, tuple(key), g)
+    return total
 
 
 def add_rows(out: Any, rows: Any, value: Any) -> bool:
@@ -473,6 +491,8 @@ class NumpyNamespace:
     @staticmethod
     def cumulative_sum(x: Any, /, *, axis: Any = None, dtype: Any = None, include_initial: bool = False) -> Any:
         """Accumulate sums, from 0 on if asked to."""
+        if type(x) is np.ndarray and type(axis) is int and dtype is None and not include_initial and x.ndim:
+            return cumulative_sum_along(x, axis, False)  # by position
         return _accumulate_from(np.ndarray.cumsum, 0, x, axis, dtype, include_initial)
 
     @staticmethod

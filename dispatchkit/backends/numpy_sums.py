@@ -9,9 +9,9 @@ from typing import Any
 import numpy as np
 from numpy.lib.array_utils import normalize_axis_tuple
 
-from dispatchkit.accelerator import reduction_of
+from dispatchkit.accelerator import computed_by, reduction_of
 
-__all__ = ["DOUBLE", "HALF", "SINGLE", "sum_of_array", "sum_of_squares", "total"]
+__all__ = ["DOUBLE", "HALF", "SINGLE", "cumulative_sum", "sum_of_array", "sum_of_squares", "total"]
 
 HALF, SINGLE, DOUBLE = np.dtype("float16"), np.dtype("float32"), np.dtype("float64")
 sum_of_array: Callable[..., Any] = reduction_of(np.add)
@@ -84,6 +84,14 @@ def _of_rows(x: Any, axis: Any, keepdims: bool) -> Any:
     if keepdims:
         return y[..., None]
     return y
+
+
+@computed_by("cumulative_sum")
+def cumulative_sum(x: Any, axis: int, backward: bool = False) -> Any:  # C takes it by position
+    """Return the sums of the elements up to each one along an axis; backward from each one on."""
+    if backward:
+        return np.flip(np.flip(x, axis).cumsum(axis), axis)
+    return x.cumsum(axis)
 
 
 def sum_of_squares(x: Any, axis: Any, *, keepdims: bool) -> Any:

@@ -8,10 +8,11 @@ from typing import Any
 
 import numpy as np
 
+from dispatchkit.accelerator import computed_by
 from dispatchkit.backends.arrays import holds_complex, is_inexact, is_lazy
 from dispatchkit.backends.numpy import numpy_namespace
 from dispatchkit.backends.numpy_special import erf as erf_of_singles
-from dispatchkit.backends.numpy_sums import HALF, SINGLE
+from dispatchkit.backends.numpy_sums import DOUBLE, HALF, SINGLE
 from dispatchkit.declare.decorators import special
 from dispatchkit.declare.namespace import enter
 from dispatchkit.declare.samples import draw, sample
@@ -112,10 +113,31 @@ MANY = 1 << 9
 def erf_numpy(x, /):
     if type(x) is np.ndarray and x.dtype is SINGLE and x.size >= MANY:
         return erf_of_singles(x)
+    if type(x) is np.ndarray and x.dtype is DOUBLE and x.ndim:
+        return _erf_of_doubles(x, scipy_function("erf"))
     return compute(numpy_namespace, erf, x)
 
 
-erf.def_partial(lambda xp, x: 2 / math.sqrt(math.pi) * xp.exp(-x * x))
+@computed_by("error_function")
+def _erf_of_doubles(x: Any, erf_of_scipy: Any) -> Any:
+    return erf_of_scipy(x)
+
+
+@erf.def_partial
+def erf_partial(xp, x):
+    return 2 / math.sqrt(math.pi) * xp.exp(-x * x)
+
+
+@erf.def_vjp
+def erf_vjp(xp, g, x):
+    if type(g) is type(x) is np.ndarray:
+        return _erf_slope(g, x)
+    return g * erf_partial(xp, x)
+
+
+@computed_by("error_function_slope")
+def _erf_slope(g: Any, x: Any) -> Any:
+    return g * erf_partial(np, x)
 
 
 @special(special="from 0 to 2")

@@ -40,8 +40,8 @@ CALLS: dict[str, Callable[[Any], Any]] = {
 
 @pytest.mark.parametrize("call", CALLS.values(), ids=CALLS)
 def test_a_call_gives_the_same_each_time(call: Callable[[Any], Any]) -> None:
-    for make in (torch.tensor, lambda values: torch.nn.Parameter(torch.tensor(values))):
-        x: Any = make(NUMBERS.tolist())
+    tensor: Any = torch.tensor(NUMBERS.tolist())
+    for x in (tensor, torch.nn.Parameter(tensor)):
         first = call(x)
         assert type(first) is torch.Tensor
         for _ in range(3):
@@ -74,18 +74,19 @@ def test_dtypes_and_numbers_of_axes_are_told_apart() -> None:
 
 
 def test_errors_are_those_of_the_first_call() -> None:
-    x = torch.ones(2, 3)
+    x: Any = torch.ones(2, 3)
+    exp, sum_of = (getattr(torch, name) for name in ("exp", "sum"))
     for _ in range(3):
         with pytest.raises(RuntimeError):
             torch.add(x, torch.ones(4))
         with pytest.raises(RuntimeError, match="shape"):
             torch.reshape(x, (4, 2))
         with pytest.raises(TypeError):
-            torch.exp()
+            exp()
         with pytest.raises(TypeError):
-            torch.exp(x, 1, 2)
+            exp(x, 1, 2)
         with pytest.raises(TypeError):
-            torch.sum(x, unknown=1)
+            sum_of(x, unknown=1)
         with pytest.raises(RuntimeError, match="bitwise_not"):
             torch.bitwise_not(x)
 

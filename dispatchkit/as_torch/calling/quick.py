@@ -22,7 +22,7 @@ ndarray = np.ndarray
 
 
 # Written out: each call in it would take a tenth of the time of a small one.
-def quick(  # noqa: C901
+def quick(  # noqa: C901, PLR0915
     whole: FunctionCaller,
     otherwise: Callable[..., Any],
     most: int,
@@ -41,8 +41,7 @@ def quick(  # noqa: C901
     """
     function, planned, looked, one_dtype = whole.function, whole.planned, whole.looked, whole.one_dtype
     alone = _types_of_tensors(whole, most, classes)
-    # What carries out the calls of plans by which the first argument alone varies, by the types of all arguments and
-    # the names of some, then by what is left of the key: it is found in a third of the time.
+    # What carries out calls of which the first argument alone varies, by all types, then by what is left of the key.
     by_types: dict[Any, dict[Any, Callable[[Any], Any]]] = {}
     # The same of other calls, with what makes a key of the arguments of these types.
     by_kinds: dict[Any, tuple[Callable[..., Any], dict[Any, Callable[..., Any]]]] = {}
@@ -101,22 +100,21 @@ def quick(  # noqa: C901
             return otherwise(args, kwargs)
         return y if type(y) in classes else whole.finished(y)
 
-    return _through_core(
-        (alone, looked, one_dtype, function, classes, by_types, by_kinds, by_plan, whole.finished, call)
-    )
+    members = (alone, looked, one_dtype, function, classes, by_types, by_kinds, by_plan, whole.finished)
+    return _through_core(call, members)
 
 
-def _through_core(members: tuple[Any, ...]) -> Callable[..., Any]:
-    """Return the function that is the last of the members, with its calls carried out by the compiled core, if in use.
+def _through_core(call: Callable[..., Any], members: tuple[Any, ...]) -> Callable[..., Any]:
+    """Return a function whose calls the compiled core carries out, where it is in use.
 
     Parameters
     ----------
-    members : what `quick` knows, as the core takes it
+    call : which does so without it
+    members : what that knows, as the core takes it
     """
-    call: Callable[..., Any] = members[-1]
     carry_out = None
     if core is not None:
-        carry_out = core.spelled(members)
+        carry_out = core.spelled((*members, call))
     if carry_out is None:
         return call
 

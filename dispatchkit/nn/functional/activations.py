@@ -291,6 +291,13 @@ def hardswish_partial(xp, x):
     return xp.where(x <= -3, 0.0, xp.where(x >= 3, xp.ones_like(x), x / 3.0 + 0.5))
 
 
+@hardswish.def_vjp
+def hardswish_vjp(xp, g, x):
+    if xp is numpy_namespace and are_numbers_of(x) and type(g) is np.ndarray:
+        return activations_numpy.hardswish_slope(g, x)
+    return g * hardswish_partial(xp, x)
+
+
 @activation(
     samples=[sample(draw(2, 3), 0.5, -1.0), sample(draw(), 0.5, -1.0), sample(draw(0, 2), threshold=0.1, value=20)],
 )
@@ -371,6 +378,13 @@ def elu_partial(xp, x, alpha):
     return xp.where(x > 0, 1.0, alpha * xp.exp(_negative_part(xp, x)))
 
 
+@elu.def_vjp
+def elu_vjp(xp, g, x, alpha):
+    if xp is numpy_namespace and are_numbers_of(x, alpha) and type(g) is np.ndarray:
+        return activations_numpy.elu_slope(g, x, 1.0, float(alpha))
+    return g * elu_partial(xp, x, alpha)
+
+
 def _is_kept(x: Any, alpha: float) -> Any:
     """Return which elements stay as they are: 0 is none of them, as `alpha` is the slope there, unless it is infinite.
 
@@ -423,6 +437,13 @@ def selu_numpy(x, /):
 @selu.def_partial
 def selu_partial(xp, x):
     return SELU_SCALE * xp.where(x > 0, 1.0, SELU_ALPHA * xp.exp(_negative_part(xp, x)))
+
+
+@selu.def_vjp
+def selu_vjp(xp, g, x):
+    if xp is numpy_namespace and are_numbers_of(x) and type(g) is np.ndarray:
+        return activations_numpy.elu_slope(g, x, SELU_SCALE, SELU_ALPHA)
+    return g * selu_partial(xp, x)
 
 
 @activation(samples=SAMPLES)

@@ -12,10 +12,12 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from dispatchkit.accelerator import computed_by
+from dispatchkit.backends.numpy_choices import where
 from dispatchkit.backends.numpy_numbers import keep, numbers_in
 from dispatchkit.backends.numpy_sums import DOUBLE, SINGLE
 
-__all__ = ["elu", "hardswish", "selu"]
+__all__ = ["elu", "elu_slope", "hardswish", "hardswish_slope", "selu"]
 
 # Elements from which on bounds are arrays.
 MANY = 1 << 11
@@ -74,6 +76,7 @@ def _in_blocks(compute: Callable[..., None], x: Any, bounds: tuple[Any, ...], *r
     return y
 
 
+@computed_by("hardswish")
 def hardswish(x: Any) -> Any:
     """Return ``max(x, -3) * (min(max(x, -3) + 3, 6) / 6)``: no product is of 0 and infinity, none overflows."""
     three, six, low, sixth = OF_HARDSWISH[x.dtype]
@@ -93,6 +96,12 @@ def _hardswish(x: Any, y: Any, t: Any, low: Any, high: Any, three: Any, sixth: A
     np.minimum(y, high, out=y)
     np.multiply(y, sixth, y)
     np.multiply(y, t, y)
+
+
+@computed_by("hardswish_slope")
+def hardswish_slope(g: Any, x: Any) -> Any:
+    """Return `g` times the derivative of `hardswish`."""
+    return g * where(x <= -3, 0.0, where(x >= 3, np.ones_like(x), x / 3.0 + 0.5))
 
 
 def elu(x: Any, alpha: float) -> Any:
@@ -119,6 +128,15 @@ def _elu(x: Any, y: Any, _: Any, zero: Any, factor: Any) -> None:
     integer = INTEGERS[x.dtype].unsigned
     bits = y.view(integer)
     np.minimum(x.view(integer), bits, out=bits)
+
+
+@computed_by("elu_slope")
+def elu_slope(g: Any, x: Any, scale: float, alpha: float) -> Any:
+    """Return `g` times the derivative of exponential linear units: a scale, below 0 times ``alpha * exp(x)``."""
+    slope = where(x > 0, 1.0, alpha * np.exp(where(x >= 0, 0.0, x)))
+    if scale != 1:
+        slope = scale * slope
+    return g * slope
 
 
 def selu(x: Any, scale: float, alpha: float) -> Any:

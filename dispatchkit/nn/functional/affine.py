@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from dispatchkit.backends.numpy import numpy_namespace
+from dispatchkit.backends.numpy import numpy_namespace, rows_added
 from dispatchkit.declare.samples import draw, sample
 from dispatchkit.declare.wrapping import holds
 from dispatchkit.nn.functional.shared import expect, function
@@ -202,6 +202,8 @@ def embedding_numpy(x, weight, /, *, padding_idx=None):
 
 @embedding.def_vjp("weight", shapes=("weight",))
 def embedding_vjp_weight(xp, g, x, weight, padding_idx):
+    if type(x) is type(g) is np.ndarray and padding_idx is None:
+        return rows_added(g, x, weight.shape)
     # A stretched zero takes no memory: what is put into is copied once.
     nothing = xp.broadcast_to(xp.zeros((), dtype=g.dtype), tuple(weight.shape))
     return xp.index_put(nothing, x, _without_padding(xp, g, x, weight, padding_idx), accumulate=True)

@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from dispatchkit.accelerator import computed_by
 from dispatchkit.backends.arrays import dtype_name, is_complex, is_inexact, same_dtype
 from dispatchkit.backends.numpy import numpy_namespace
 from dispatchkit.backends.numpy_sums import HALF, SINGLE
@@ -212,6 +213,18 @@ def _tangent_of_largest(xp: Any, op: Named, t: Any, x: Any, windows: Grid) -> An
     return total
 
 
+@computed_by("largest")
+def _largest_by_core(x: Any, plan: Any) -> Any:
+    """Return the largest element of each window, None where the compiled core does not find it."""
+    return None
+
+
+@computed_by("given_to_largest")
+def _given_by_core(g: Any, x: Any, plan: Any, op: Named, windows: Grid) -> Any:
+    """Return the cotangent of a NumPy array that the largest elements of windows are found in."""
+    return _given_to_largest(numpy_namespace, g, _largest(numpy_namespace, op, x, windows), x, windows)
+
+
 def _declare_rules(op: Any) -> None:
     """Declare the derivatives of a search for largest elements.
 
@@ -221,6 +234,9 @@ def _declare_rules(op: Any) -> None:
 
     def flow(x, /, kernel_size, stride=None, padding=0, dilation=1, ceil_mode=False):
         windows = windows_of(op, x, kernel_size, stride, padding, dilation, ceil_mode)
+        y = _largest_by_core(x, windows.plan)
+        if y is not None:
+            return y, lambda g, wanted: (_given_by_core(g[0], x, windows.plan, op, windows),)
         answer = largest_of_few(x, windows)
         if answer is not NotImplemented:
             return answer
@@ -231,6 +247,9 @@ def _declare_rules(op: Any) -> None:
     @op.def_kernel("numpy", flow=flow, reads=("x",))
     def forward(x, /, kernel_size, stride=None, padding=0, dilation=1, ceil_mode=False):
         windows = windows_of(op, x, kernel_size, stride, padding, dilation, ceil_mode)
+        y = _largest_by_core(x, windows.plan)
+        if y is not None:
+            return y
         answer = largest_of_few(x, windows)
         if answer is not NotImplemented:
             return answer[0]
@@ -239,6 +258,8 @@ def _declare_rules(op: Any) -> None:
     @op.def_vjp
     def vjp(xp, g, x, kernel_size, stride, padding, dilation, ceil_mode):
         windows = windows_of(op, x, kernel_size, stride, padding, dilation, ceil_mode)
+        if xp is numpy_namespace:
+            return _given_by_core(g, x, windows.plan, op, windows)
         return _given_to_largest(xp, g, _largest(xp, op, x, windows), x, windows)
 
     @op.def_jvp
@@ -363,13 +384,25 @@ def _averages(xp: Any, op: Named, x: Any, windows: Grid, include: bool, divisor:
         return xp.astype(_averages(xp, op, xp.astype(x, SINGLE), windows, include, divisor), HALF)
     count = _divisor(xp, op, x, windows, include, divisor)
     if xp is numpy_namespace:
-        total = sums_of_few(x, windows)
-        if total is not NotImplemented:
-            return np.divide(total, number_of(count, x.dtype) if type(count) is int else count, out=total)
+        return _averages_of_numpy(x, windows.plan, count, windows)
+    return _sums(xp, x, windows) / count
+
+
+@computed_by("averages")
+def _averages_of_numpy(x: Any, plan: Any, count: Any, windows: Grid) -> Any:
+    """Return the sums of the windows of a NumPy array, divided by a number or by one for each window."""
+    total = sums_of_few(x, windows)
+    if total is not NotImplemented:
+        return np.divide(total, number_of(count, x.dtype) if type(count) is int else count, out=total)
+    return _sums(numpy_namespace, x, windows) / count
+
+
+def _sums(xp: Any, x: Any, windows: Grid) -> Any:
+    """Return the sum of each window."""
     total = padded(xp, x, windows)
     for along in windows.elements:
         total = reduce(operator.add, [total[element] for element in along])
-    return total / count
+    return total
 
 
 def _divisor(xp: Any, op: Named, x: Any, windows: Grid, include: bool, divisor: int | None) -> Any:
@@ -433,13 +466,20 @@ def avg_pool3d_transpose(xp, g, x, kernel_size, stride, padding, ceil_mode, coun
 
 
 def _given_to_all(xp: Any, op: Named, g: Any, x: Any, windows: Grid, include: bool, divisor: int | None) -> Any:
-    shares = g / _divisor(xp, op, g, windows, include, divisor)
+    count = _divisor(xp, op, g, windows, include, divisor)
     if xp is numpy_namespace:
-        of_x = spread_of_few(shares, windows)
-        if of_x is not NotImplemented:
-            return of_x
-    parts = [shares] * windows.size
-    return summed_windows(xp, parts, tuple(x.shape), g.dtype, windows)
+        return _spread(g, windows.plan, count, tuple(x.shape), windows)
+    return summed_windows(xp, [g / count] * windows.size, tuple(x.shape), g.dtype, windows)
+
+
+@computed_by("shares")
+def _spread(g: Any, plan: Any, count: Any, shape: tuple[int, ...], windows: Grid) -> Any:
+    """Return the transpose of averages for NumPy arrays: each element of a window has its share."""
+    shares = g / count
+    of_x = spread_of_few(shares, windows)
+    if of_x is not NotImplemented:
+        return of_x
+    return summed_windows(numpy_namespace, [shares] * windows.size, shape, g.dtype, windows)
 
 
 def windows_of(op: Any, x: Any, kernel_size: Any, stride: Any, padding: Any, dilation: Any, ceil_mode: bool) -> Grid:

@@ -10,11 +10,12 @@ from typing import Any
 
 import numpy as np
 
+from dispatchkit.accelerator import computed_by
 from dispatchkit.backends.numpy import numpy_namespace
 from dispatchkit.backends.numpy_sums import total
 from dispatchkit.nn.functional.rows import DTYPES
 from dispatchkit.nn.functional.small_norms_numpy import are_within
-from dispatchkit.nn.functional.windows import Grid, padded
+from dispatchkit.nn.functional.windows import Grid, padded, plan_of
 
 __all__ = ["averages_of_blocks", "given_to_largest", "largest_of_few", "spread_of_few", "sums_of_few"]
 
@@ -39,6 +40,10 @@ def averages_of_blocks(x: Any, lengths: tuple[int, ...]) -> Any:
         return NotImplemented
     axes = len(lengths)
     shape = x.shape[x.ndim - axes :]
+    plan = _plan_of_blocks(shape, lengths)
+    y = _averages_by_core(x, plan, None)
+    if y is not None:
+        return y, lambda g, wanted: (_shares_of_blocks(g[0], plan, None, shape),)
     if x.size and 1 < prod(lengths) <= MOST // prod(shape):
         answer = _averages_by_product(x, shape, lengths)
         if answer is not NotImplemented:
@@ -49,6 +54,33 @@ def averages_of_blocks(x: Any, lengths: tuple[int, ...]) -> Any:
     y = _sums_of_blocks(x, lengths, kernels)
     y = np.divide(y, prod(kernels), out=None if y is x else y)
     return y.reshape(*x.shape[: x.ndim - axes], *lengths), partial(_given_to_blocks, x.shape, lengths, kernels)
+
+
+@lru_cache(maxsize=256)
+def _plan_of_blocks(shape: tuple[int, ...], lengths: tuple[int, ...]) -> Any:
+    """Return what the compiled core keeps of the windows of adaptive pooling, None without it."""
+    return plan_of(*zip(shape, lengths, strict=True))
+
+
+@computed_by("averages")
+def _averages_by_core(x: Any, plan: Any, count: Any) -> Any:
+    """Return the averages of windows, None where the compiled core does not compute them."""
+    return None
+
+
+@computed_by("shares")
+def _shares_of_blocks(g: Any, plan: Any, count: Any, shape: tuple[int, ...]) -> Any:
+    """Return the cotangent of what was averaged by windows of adaptive pooling over axes of a shape."""
+    axes = len(shape)
+    lengths = g.shape[g.ndim - axes :]
+    total = np.zeros((*g.shape[: g.ndim - axes], *shape), g.dtype)
+    for place in np.ndindex(lengths):
+        starts = [i * n // count for i, n, count in zip(place, shape, lengths, strict=True)]
+        ends = [-(-(i + 1) * n // count) for i, n, count in zip(place, shape, lengths, strict=True)]
+        size = prod(end - start for start, end in zip(starts, ends, strict=True))
+        window: Any = (..., *map(slice, starts, ends))
+        total[window] += g[(..., *[slice(i, i + 1) for i in place])] / size
+    return total
 
 
 def _averages_by_product(x: Any, shape: tuple[int, ...], lengths: tuple[int, ...]) -> Any:

@@ -8,6 +8,7 @@ from typing import Any, Literal
 
 import numpy as np
 
+from dispatchkit.accelerator import core
 from dispatchkit.backends.arrays import computes_alone
 from dispatchkit.backends.numpy import numpy_namespace
 from dispatchkit.backends.numpy_choices import DTYPES
@@ -90,7 +91,7 @@ def gelu_vjp(xp, g, x, approximate):
         if approximate == "tanh":
             return smooth_numpy.slope_by_tanh(g, x, SATURATED)
         if not _exact_single(approximate, x, g):
-            return smooth_numpy.slope_of_normal(g, x, _normal(xp, x, approximate), SATURATED)
+            return smooth_numpy.gelu_slope_by(g, x, lambda x: _normal(xp, x, approximate), SATURATED)
         ndtr_of_scipy = _ndtr_of_scipy(x)
         if x.size < FEWEST and ndtr_of_scipy is not None:
             return smooth_numpy.slope_of_normal(g, x, ndtr_of_scipy(x), SATURATED)
@@ -99,7 +100,8 @@ def gelu_vjp(xp, g, x, approximate):
 
 
 def gelu_numpy_flow(x, /, *, approximate="none"):
-    if approximate != "none" or type(x) is not np.ndarray or not computes_alone("numpy"):
+    # The compiled core computes the derivative of its own in the time that memory for what it is made of would take.
+    if core is not None or approximate != "none" or type(x) is not np.ndarray or not computes_alone("numpy"):
         return NotImplemented
     if smooth_numpy.is_single(x):
         y, slope = smooth_numpy.gelu_and_slope(x)
@@ -127,7 +129,7 @@ def gelu_numpy(x, /, *, approximate="none"):
         return smooth_numpy.gelu(x)
     if ndtr_of_scipy is None:
         return NotImplemented
-    return smooth_numpy.gelu_of_normal(x, ndtr_of_scipy(x))
+    return smooth_numpy.gelu_by(x, ndtr_of_scipy)
 
 
 def _ndtr_of_scipy(x: Any) -> Any:
@@ -200,7 +202,7 @@ def _silu(xp: Any, x: Any) -> Any:
 
 
 def silu_numpy_flow(x, /):
-    if not smooth_numpy.are_alike(x) or not computes_alone("numpy"):
+    if core is not None or not smooth_numpy.are_alike(x) or not computes_alone("numpy"):
         return NotImplemented
     y, s = smooth_numpy.silu_and_sigmoid(x)
     return y, lambda g, wanted: (smooth_numpy.silu_slope(g[0], x, s),)
@@ -312,6 +314,13 @@ def softplus_numpy(x, /, beta=1.0, threshold=20.0):
 @softplus.def_partial
 def softplus_partial(xp, x, beta, threshold):
     return xp.where(x * beta > threshold, 1.0, called(xp, sigmoid, x * beta))
+
+
+@softplus.def_vjp
+def softplus_vjp(xp, g, x, beta, threshold):
+    if smooth_numpy.are_alike(x, g) and beta == 1 and type(threshold) in (int, float):
+        return smooth_numpy.softplus_slope(g, x, float(threshold))
+    return g * softplus_partial(xp, x, beta, threshold)
 
 
 @activation(special="NaN at infinities")

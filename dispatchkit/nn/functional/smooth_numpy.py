@@ -14,7 +14,8 @@ from typing import Any
 
 import numpy as np
 
-from dispatchkit.backends.numpy_choices import MANY_LOGARITHMS, logaddexp
+from dispatchkit.accelerator import computed_by
+from dispatchkit.backends.numpy_choices import MANY_LOGARITHMS, logaddexp, where
 from dispatchkit.backends.numpy_numbers import ONE, ZERO, bounded, numbers_in
 from dispatchkit.backends.numpy_sums import DOUBLE, SINGLE
 
@@ -138,6 +139,7 @@ def _density(a: Any, y: Any) -> None:
     np.exp(y, out=y)
 
 
+@computed_by("gelu")
 def gelu(x: Any) -> Any:
     """Return ``x * ndtr(x)``: the positive part of `x`, less what lies beyond times the distance."""
 
@@ -185,6 +187,7 @@ def _give_signs(x: Any, y: Any, scratch: Any) -> None:
     bits ^= signs
 
 
+@computed_by("gelu_slope")
 def gelu_slope(g: Any, x: Any) -> Any:
     """Return `g` times the derivative of `gelu`, whose distance from a half changes its sign with `x`."""
 
@@ -228,6 +231,18 @@ def slope_of_normal(g: Any, x: Any, normal: Any, most: float) -> Any:
     np.multiply(y, near, y)
     np.add(y, normal, y)
     return np.multiply(y, g, y)
+
+
+@computed_by("gelu_by")
+def gelu_by(x: Any, ndtr: Any) -> Any:
+    """Return `gelu`, by what computes the normal distribution function of an array."""
+    return gelu_of_normal(x, ndtr(x))
+
+
+@computed_by("gelu_slope_by")
+def gelu_slope_by(g: Any, x: Any, ndtr: Any, most: float) -> Any:
+    """Return `g` times the derivative of `gelu`, likewise; the density is 0 from a distance on."""
+    return slope_of_normal(g, x, ndtr(x), most)
 
 
 def _exponential_of_cubic(x: Any, y: Any) -> None:
@@ -284,6 +299,17 @@ def slope_by_tanh(g: Any, x: Any, most: float) -> Any:
     return _in_blocks(compute, g, x)
 
 
+@computed_by("softplus_slope")
+def softplus_slope(g: Any, x: Any, threshold: float) -> Any:
+    """Return `g` times the derivative of softplus: the logistic function, and 1 above a threshold."""
+    with np.errstate(over="ignore"):
+        s = np.negative(x, np.empty(x.shape, x.dtype))
+        np.exp(s, s)
+    np.add(s, ONE[x.dtype], s)
+    np.divide(ONE[x.dtype], s, s)
+    return np.multiply(g, where(x > threshold, 1.0, s))
+
+
 @np.errstate(under="ignore", invalid="ignore")
 def softplus(x: Any) -> Any:
     """Return ``log(1 + exp(x))``; NaN stays NaN, of which NumPy warns."""
@@ -298,6 +324,7 @@ def logsigmoid(x: Any) -> Any:
     return np.negative(y, y)
 
 
+@computed_by("silu")
 @np.errstate(over="ignore", under="ignore")
 def silu(x: Any) -> Any:
     """Return ``x / (1 + exp(-x))``."""
@@ -325,6 +352,7 @@ def silu_and_sigmoid(x: Any) -> list[Any]:
     return _results_in_blocks(compute, 2, x)
 
 
+@computed_by("silu_slope")
 def silu_slope(g: Any, x: Any, sigmoid: Any = None) -> Any:
     """Return `g` times the derivative of `silu`, of which the logistic function may be known."""
     one = ONE[x.dtype]

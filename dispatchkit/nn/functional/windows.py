@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 from numpy.lib.stride_tricks import as_strided
 
+from dispatchkit.accelerator import computed_by
 from dispatchkit.backends.numpy import numpy_namespace
 
 
@@ -111,6 +112,13 @@ class Grid(tuple[Windows, ...]):  # noqa: SLOT001  # it keeps what follows of th
         self.tables: dict[Any, Any] = {}
 
     @cached_property
+    def plan(self) -> Any:
+        """What the compiled core knows of the windows; None without it, and along other than one or two axes."""
+        return plan_of(
+            *[(along.length, along.count, along.kernel, along.stride, along.dilation, along.before) for along in self]
+        )
+
+    @cached_property
     def reversed(self) -> Grid | None:
         """The windows over windows, None where `Windows.reversible` says that there are none."""
         if all(along.reversible for along in self):
@@ -141,6 +149,18 @@ class Grid(tuple[Windows, ...]):  # noqa: SLOT001  # it keeps what follows of th
         """For each element of a window the index that selects it in every window."""
         elements = [along.each_element() for along in self]
         return [(Ellipsis, *index) for index in itertools.product(*elements)]
+
+
+@computed_by("windows")
+def plan_of(*axes: tuple[int, ...]) -> Any:
+    """Return what the compiled core keeps of windows, None without it.
+
+    Parameters
+    ----------
+    axes : for each one its length and how many windows are on it, of adaptive pooling; for other windows behind these
+        their kernel, stride and dilation, and how many elements are added before the axis
+    """
+    return None
 
 
 def padded(xp: Any, x: Any, windows: Grid, value: Any = 0) -> Any:

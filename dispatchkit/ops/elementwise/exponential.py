@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from dispatchkit.accelerator import computed_by
 from dispatchkit.backends.arrays import holds_complex, of_parts
 from dispatchkit.backends.numpy import numpy_namespace
 from dispatchkit.backends.numpy_choices import BLOCK, slices
@@ -186,6 +187,7 @@ def _sigmoid_of_real(xp: Namespace, x: Any) -> Any:
     return logistic(xp, x)
 
 
+@computed_by("sigmoid")
 @np.errstate(over="ignore")
 def _sigmoid_of_numpy(x: Any) -> Any:
     one = ONE.get(x.dtype)
@@ -232,7 +234,24 @@ def sigmoid_numpy(x, /):
     return body_on_numpy(sigmoid)(x)
 
 
-sigmoid.def_partial(lambda y: y * (1 - y))
+@sigmoid.def_partial
+def sigmoid_partial(y):
+    return y * (1 - y)
+
+
+@sigmoid.def_vjp
+def sigmoid_vjp(xp, g, y):
+    if type(g) is type(y) is np.ndarray and g.dtype is y.dtype and y.dtype in ONE:
+        return _sigmoid_slope(g, y)
+    slope = sigmoid_partial(y)
+    if holds_complex(slope):
+        slope = xp.conj(slope)
+    return g * slope
+
+
+@computed_by("sigmoid_slope")
+def _sigmoid_slope(g: Any, y: Any) -> Any:
+    return g * (y * (1 - y))
 
 
 @complex_parts(passthrough=True, properties=("real",), gives="real", special="in memory of its own")

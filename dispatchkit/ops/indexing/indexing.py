@@ -12,7 +12,7 @@ import numpy as np
 from dispatchkit.accelerator import core
 from dispatchkit.backends.arrays import advice_for_subclass, foreign, is_inexact, namespace_of, raw_array
 from dispatchkit.backends.foreign import BASIC
-from dispatchkit.backends.numpy import numpy_namespace, selects_once
+from dispatchkit.backends.numpy import numpy_namespace, rows_added, selects_once
 from dispatchkit.declare.call_errors import BACKEND_ERRORS, raise_with_context
 from dispatchkit.declare.decorators import assignment, indexing
 from dispatchkit.declare.inplace import (
@@ -269,6 +269,8 @@ def getitem_transpose(xp, g, x, key):
         of_x = np.zeros(x.shape, g.dtype)
         of_x[key] = g
         return of_x
+    if type(g) is type(key) is ndarray and key.dtype.kind in "iu":
+        return rows_added(g, key, x.shape)
     # A stretched zero takes no memory: what is put into is copied once.
     nothing = xp.broadcast_to(xp.zeros((), dtype=g.dtype), x.shape)
     return xp.index_put(nothing, key, g, accumulate=True)

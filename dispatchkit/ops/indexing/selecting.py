@@ -8,6 +8,8 @@ from typing import Any
 
 import numpy as np
 
+from dispatchkit.accelerator import computed_by
+from dispatchkit.backends.numpy import elements_added, rows_added
 from dispatchkit.declare.decorators import assignment, body_on_numpy, indexing, manipulation
 from dispatchkit.declare.samples import draw, sample
 from dispatchkit.declare.typing import Array, Namespace
@@ -60,6 +62,8 @@ def take_transpose(xp, g, x, indices, axis):
     else:
         key = along(normal_axis(axis, x.ndim), indices)
         shape = x.shape
+    if type(indices) is type(g) is np.ndarray and key[0] is indices:
+        return rows_added(g, indices, shape).reshape(x.shape)
     added = xp.index_put(xp.zeros(shape, dtype=g.dtype), key, g, accumulate=True)
     return xp.reshape(added, x.shape)
 
@@ -106,7 +110,12 @@ def take_along_axis(xp: Namespace, x: Array, indices: Array, /, *, axis: int = -
 
 @take_along_axis.def_transpose("x")
 def take_along_axis_transpose(xp, g, x, indices, axis):
-    key = _by_index(xp, x.shape, indices, normal_axis(axis, x.ndim))
+    place = normal_axis(axis, x.ndim)
+    if type(g) is type(indices) is np.ndarray and g.shape == indices.shape:
+        others = [shape[:place] + shape[place + 1 :] for shape in (tuple(x.shape), g.shape)]
+        if others[0] == others[1]:
+            return elements_added(g, indices, x.shape, place)
+    key = _by_index(xp, x.shape, indices, place)
     return xp.index_put(xp.zeros(x.shape, dtype=g.dtype), key, g, accumulate=True)
 
 
@@ -153,6 +162,8 @@ def gather(xp: Namespace, x: Array, /, axis: int, indices: Array) -> Array:
 
 @gather.def_transpose("x")
 def gather_transpose(xp, g, x, axis, indices):
+    if type(g) is type(indices) is np.ndarray:
+        return elements_added(g, indices, x.shape, axis)
     key = _by_index(xp, indices.shape, indices, normal_axis(axis, x.ndim))
     return xp.index_put(xp.zeros(x.shape, dtype=g.dtype), key, g, accumulate=True)
 
@@ -164,8 +175,14 @@ def gather_numpy(x, /, axis, indices):
     place = _place_of(gather, x, axis, indices, {"x": x})
     if not indices.ndim:
         return body_on_numpy(gather)(x, axis, indices)
+    return _elements_at(x, indices, place)
+
+
+@computed_by("elements_taken")
+def _elements_at(x: Any, indices: Any, axis: int) -> Any:
+    """Return the elements of a NumPy array that indices along an axis name, each at its place along the others."""
     at = [*places_of_elements(indices.shape)]
-    at[place] = indices
+    at[axis] = indices
     return x[tuple(at)]
 
 

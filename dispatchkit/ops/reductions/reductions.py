@@ -8,6 +8,7 @@ import numpy as np
 
 from dispatchkit.backends.arrays import same_dtype
 from dispatchkit.backends.numpy_sums import HALF, SINGLE
+from dispatchkit.backends.numpy_sums import cumulative_sum as cumulative_sum_along
 from dispatchkit.declare.axes import Axes, only_axis
 from dispatchkit.declare.decorators import alias, operation, reduction
 from dispatchkit.declare.samples import draw, sample
@@ -314,6 +315,8 @@ def cumulative_sum_transpose(xp, g, x, axis, include_initial):
         axis = 0
     else:
         axis = normal_axis(axis, x.ndim)
+    if type(g) is np.ndarray and not include_initial:
+        return cumulative_sum_along(g, axis, True)  # by position
     if include_initial:
         g = g[along(axis, slice(1, None))]
     return xp.flip(xp.cumulative_sum(xp.flip(g, axis=axis), axis=axis), axis=axis)

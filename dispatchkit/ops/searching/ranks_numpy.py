@@ -6,13 +6,21 @@ from typing import Any
 
 import numpy as np
 
+from dispatchkit.accelerator import computed_by
 from dispatchkit.backends.numpy import numpy_namespace
 
-__all__ = ["first_ranks"]
+__all__ = ["first_of_rows", "first_ranks"]
 
 # Elements of a row from which on a sort takes longer than a search, and ranks up to which one is searched for after the
 # other; from so many times the ranks on the rest is set apart first.
 LONG, FEW, MANY_TIMES = 32, 8, 4
+
+
+@computed_by("first_of_rows")
+def first_of_rows(x: Any, count: int, largest: bool) -> tuple[Any, Any]:
+    """Return the largest or smallest elements of each row, as `first_ranks` ranks them, and their indices."""
+    indices = first_ranks(x, count, largest=largest)
+    return numpy_namespace.take_along_axis(x, indices, axis=-1), indices
 
 
 def first_ranks(x: Any, count: int, *, largest: bool) -> Any:

@@ -7,14 +7,14 @@ from typing import Any, Literal, NamedTuple
 
 import numpy as np
 
-from dispatchkit.backends.numpy import numpy_namespace
+from dispatchkit.backends.numpy import elements_added, numpy_namespace
 from dispatchkit.declare.axes import Axes
 from dispatchkit.declare.decorators import operation, searching
 from dispatchkit.declare.operation import DeclaredOperation
 from dispatchkit.declare.samples import draw, sample
 from dispatchkit.declare.typing import Array, Namespace
 from dispatchkit.marks import override
-from dispatchkit.ops.searching.ranks_numpy import first_ranks
+from dispatchkit.ops.searching.ranks_numpy import first_of_rows, first_ranks
 from dispatchkit.ops.shared import along, integer, normal_axis
 from dispatchkit.protocol.kinds import kinds
 
@@ -375,16 +375,11 @@ def _place_and_count(x: Any, k: Any, axis: int) -> tuple[int, int]:
 def topk_numpy_flow(x, /, k, axis=-1, largest=True, sorted=True):
     place, count = _place_and_count(x, k, axis)
     if place == x.ndim - 1:
-        indices = first_ranks(x, count, largest=largest)
+        values, indices = first_of_rows(x, count, bool(largest))
     else:
         indices = np.moveaxis(first_ranks(np.moveaxis(x, place, -1), count, largest=largest), -1, place)
-
-    def pull(g, wanted):
-        total = np.zeros(x.shape, g[0].dtype)
-        np.put_along_axis(total, indices, g[0], place)
-        return (total,)
-
-    return TopKResult(numpy_namespace.take_along_axis(x, indices, axis=place), indices), pull
+        values = numpy_namespace.take_along_axis(x, indices, axis=place)
+    return TopKResult(values, indices), lambda g, wanted: (elements_added(g[0], indices, x.shape, place),)
 
 
 @topk.def_kernel("numpy", flow=topk_numpy_flow)
