@@ -187,7 +187,8 @@ def indexer(members: tuple[Any, ...], *, writes: bool) -> Any:
     ----------
     members : the class of plain tensors; the answers by types; what is live; the libraries beside NumPy; what notes
         that memory is shared; what goes on after an answer that declined, called with the answer, its result and the
-        arguments; the public function, which instances of subclasses are told of; the classes that take over nothing
+        arguments; the public function, which instances of subclasses are told of; the classes that take over nothing;
+        the derivative, where nodes keep the index alone, and what says whether they are recorded
     writes : whether it writes
     """
     return _started().indexer(members, writes)

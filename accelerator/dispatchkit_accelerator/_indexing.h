@@ -5,7 +5,7 @@
 #define DISPATCHKIT_INDEXING_H
 
 /* The members of the tuple of what reads or writes elements. */
-enum {BASE, ANSWERS, LIVE_HERE, FOREIGN_HERE, SHARE, GO_ON, FUNCTION, TAKING_NOTHING, INDEX_MEMBERS};
+enum {BASE, ANSWERS, LIVE_HERE, FOREIGN_HERE, SHARE, GO_ON, FUNCTION, TAKING_NOTHING, DERIVATIVE, ENABLED_HERE, INDEX_MEMBERS};
 
 /* Whether a part of an index is an integer, a slice, None or an ellipsis. */
 static inline int
@@ -128,16 +128,42 @@ finalize(PyObject *function, PyObject *tensor, PyObject *x)
     return done == NULL ? -1 : 0;
 }
 
+/* Return the node of elements at an index without arrays, of which the index alone is read; NULL with an error. */
+static PyObject *
+node_of_part(PyObject *derivative, PyObject *vertex, PyObject *x, PyObject *key, PyObject *part)
+{
+    PyObject *spec = spec_of(x), *keywords = PyDict_New();
+    PyObject *saved = spec == NULL ? NULL : PyTuple_Pack(2, spec, key), *edges = PyTuple_Pack(1, vertex);
+    PyObject *node = NULL;
+    if (keywords == NULL) {
+        Py_XDECREF(saved);
+        Py_XDECREF(edges);
+    }
+    else {
+        node = new_node(call_node_type, derivative, edges, saved, (PyArrayObject *)part, keywords);
+    }
+    Py_XDECREF(spec);
+    Py_XDECREF(keywords);
+    return node;
+}
+
 /* Return the elements of a plain tensor, or of one of a subclass, at an index; NULL, with or without an error, where Python is to say. */
 static PyObject *
 select_plain(PyObject *plan, PyObject *x, PyObject *key)
 {
-    PyObject *base = PyTuple_GET_ITEM(plan, BASE), *array = plain_array(x), *found, *tensor;
-    PyObject *raw = array == NULL ? NULL : raw_index(base, key);
+    PyObject *base = PyTuple_GET_ITEM(plan, BASE), *array = SLOT(x, array_at), *vertex = vertex_of(x), *found, *tensor;
+    int plain = array != NULL && (PyObject *)Py_TYPE(array) == ndarray && vertex != NULL;
+    PyObject *raw = plain ? raw_index(base, key) : NULL;
     if (raw == NULL) {
         return NULL;
     }
-    int basic = raw == key && (PyObject *)Py_TYPE(key) != ndarray;
+    int basic = raw == key && (PyObject *)Py_TYPE(key) != ndarray, recorded = vertex != Py_None;
+    if (recorded) {
+        int on = basic && PyTuple_GET_ITEM(plan, DERIVATIVE) != Py_None ? is_recording(PyTuple_GET_ITEM(plan, ENABLED_HERE)) : 0;
+        if (on <= 0) {
+            return NULL; /* such as a view outside the graph of a tensor in it */
+        }
+    }
     Py_INCREF(array);
     Py_INCREF(raw);
     if (PyLong_CheckExact(raw)) {
@@ -161,6 +187,15 @@ select_plain(PyObject *plan, PyObject *x, PyObject *key)
         return NULL;
     }
     tensor = tensor_of(Py_TYPE(x), found);
+    if (tensor != NULL && recorded) {
+        PyObject *node = node_of_part(PyTuple_GET_ITEM(plan, DERIVATIVE), vertex, x, key, found);
+        if (node == NULL) {
+            Py_CLEAR(tensor);
+        }
+        else {
+            Py_SETREF(SLOT(tensor, node_at), node);
+        }
+    }
     Py_DECREF(found);
     if (tensor != NULL && basic && note_view(PyTuple_GET_ITEM(plan, SHARE), tensor, x) < 0) {
         Py_CLEAR(tensor);

@@ -410,15 +410,14 @@ class ByKernel(NodeWrapper):
         self, kernel: Kernel, cls: type, leaves: Sequence[Any], args: tuple[Any, ...], kwargs: dict[str, Any]
     ) -> Any:
         """Return the result of a call by a kernel that gives what takes cotangents back; else NotImplemented."""
-        flow, answer = kernel.flow, None
-        assert flow is not None
+        answer: Any = None
         takes_nothing = cls is self.declared.protocol.types.base or cls in taking_nothing
         try:
             if by_flow is not None and takes_nothing and "y" not in kernel.reads and not self.inner.keeps_output:
-                answer = by_flow(self, kernel, flow, cls, leaves, args, kwargs)
+                answer = by_flow(self, kernel, kernel.flow, cls, leaves, args, kwargs)
             if answer is None:
                 raw, named = _raw_call(args, kwargs)
-                answer = flow(*raw, **named)
+                answer = kernel.flow(*raw, **named)  # type: ignore[misc]  # is there
         except BACKEND_ERRORS as error:
             raise_with_context(self.declared, error, args, kwargs)
         if answer is NotImplemented or type(answer) is cls:

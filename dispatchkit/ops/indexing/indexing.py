@@ -65,7 +65,11 @@ class Indexing(DeclaredOperation):
         def go_on(first: Any, result: Any, *args: Any) -> Any:
             return continue_chain(self, first, args, {}, result)
 
-        members = (base, self.by_call, live, foreign, share_memory, go_on, self.function, taking_nothing)
+        derivative: Any = self.derivative
+        if self.changes or derivative.plan.keeps[0] or derivative.plan.keeps_output:
+            derivative = None  # whose nodes keep more than the index
+        told = (self.function, taking_nothing, derivative, is_grad_enabled)
+        members = (base, self.by_call, live, foreign, share_memory, go_on, *told)
         return make(members, writes=bool(self.changes))
 
 

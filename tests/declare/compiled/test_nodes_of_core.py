@@ -178,3 +178,28 @@ def test_all_references_are_let_go() -> None:
     gc.collect()
     after = [sys.getrefcount(each) for each in watched]
     assert all(abs(one - other) < 150 for one, other in zip(before, after, strict=True)), (before, after)
+
+
+@pytest.mark.parametrize("key", [1, (0, 2), slice(None, None, 2), (..., 1), (None, 0), (slice(1), 3)])
+def test_a_part_of_a_tensor_in_the_graph_has_its_node(key: Any) -> None:
+    x: Any = dk.asarray(NUMBERS, requires_grad=True)
+    for tensor in (x, x * 1.0, dk.nn.Parameter(dk.asarray(NUMBERS))):
+        part = tensor[key]
+        assert type(part) is dk.Tensor
+        assert part._node.name == "GetitemBackward"
+        assert part._node.saved[1] == key
+        wanted = np.zeros(NUMBERS.shape)
+        wanted[key] = 2.0
+        (found,) = dk.autograd.grad((part * 2.0).sum(), tensor)
+        np.testing.assert_array_equal(found.numpy(), wanted)
+        with dk.no_grad():
+            assert not tensor[key].requires_grad
+
+
+def test_a_part_is_changed_with_what_it_is_a_part_of() -> None:
+    x: Any = dk.asarray(NUMBERS, requires_grad=True)
+    base = x * 1.0
+    part = base[0]
+    part[1] = 0.0
+    (base * base).sum().backward()
+    assert x.grad.tolist() == [[2.0, 0.0, 6.0, 8.0], [10.0, 12.0, 14.0, 16.0]]
