@@ -185,9 +185,10 @@ def test_a_part_of_a_tensor_in_the_graph_has_its_node(key: Any) -> None:
     x: Any = dk.asarray(NUMBERS, requires_grad=True)
     for tensor in (x, x * 1.0, dk.nn.Parameter(dk.asarray(NUMBERS))):
         part = tensor[key]
+        node: Any = part._node
         assert type(part) is dk.Tensor
-        assert part._node.name == "GetitemBackward"
-        assert part._node.saved[1] == key
+        assert node.name == "GetitemBackward"
+        assert node.saved[1] == key
         wanted = np.zeros(NUMBERS.shape)
         wanted[key] = 2.0
         (found,) = dk.autograd.grad((part * 2.0).sum(), tensor)
