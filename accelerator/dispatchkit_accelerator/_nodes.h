@@ -270,7 +270,7 @@ raw_of(PyObject *value, PyObject *plain)
         PyObject *array = SLOT(value, array_at);
         return array != NULL && (PyObject *)Py_TYPE(array) == ndarray ? Py_NewRef(array) : NULL;
     }
-    int known = PyTuple_CheckExact(value) || PyList_CheckExact(value)
+    int known = PyTuple_Check(value) || PyList_Check(value)
         ? has_no_versions(value) : PySet_Contains(plain, (PyObject *)Py_TYPE(value));
     return known > 0 ? Py_NewRef(value) : NULL;
 }

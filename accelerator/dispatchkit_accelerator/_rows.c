@@ -155,7 +155,7 @@ axes_at_end(PyArrayObject *x, PyObject *lengths)
 {
     PyObject *const *items = &lengths;
     Py_ssize_t count = 1;
-    if (PyTuple_CheckExact(lengths) || PyList_CheckExact(lengths)) {
+    if (PyTuple_Check(lengths) || PyList_Check(lengths)) {
         items = PySequence_Fast_ITEMS(lengths);
         count = PySequence_Fast_GET_SIZE(lengths);
     }

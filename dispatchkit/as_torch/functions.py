@@ -52,7 +52,6 @@ OF_NUMPY = {
     "input decimals": ("round",),
     "input offset": ("diagflat",),
     "input k dims": ("rot90",),
-    "input offset dim1 dim2": ("diagonal",),
     "input sections": ("dsplit", "hsplit", "vsplit"),
     "input other rtol atol equal_nan": ("allclose", "isclose"),
     "tensors": ("column_stack", "dstack", "linalg.multi_dot", "vstack"),
@@ -534,6 +533,14 @@ def _extreme_so_far(is_before, /, input, dim):
 
 
 TRANSLATIONS["cummax"], TRANSLATIONS["cummin"] = partial(_extreme_so_far, xp.greater), partial(_extreme_so_far, xp.less)
+
+
+def diagonal(input, offset=0, dim1=0, dim2=1):
+    if input.ndim > 1 and (dim1 - dim2) % input.ndim == 0:
+        raise RuntimeError(f"diagonal dimensions cannot be identical {dim1}, {dim2}")
+    if input.ndim == 2 and (dim1, dim2) == (0, 1):
+        return xp.linalg.diagonal(input, offset=offset)
+    return xp.linalg.diagonal(xp.moveaxis(input, (dim1, dim2), (-2, -1)), offset=offset)
 
 
 def diagonal_scatter(input, src, offset=0, dim1=0, dim2=1):

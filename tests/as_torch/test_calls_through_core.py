@@ -91,6 +91,20 @@ def test_errors_are_those_of_the_first_call() -> None:
             torch.bitwise_not(x)
 
 
+def test_a_diagonal_is_a_view_of_two_axes() -> None:
+    x = torch.arange(60.0).reshape(3, 4, 5)
+    for args in ((), (1,), (-2,), (0, 1, 2), (1, -1, 0), (0, 2, 1), (9,)):
+        dims = args[1:] or (0, 1)
+        wanted = np.diagonal(x.numpy(), args[0] if args else 0, *dims)
+        np.testing.assert_array_equal(torch.diagonal(x, *args).numpy(), wanted)
+    torch.diagonal(x)[0, 0] = -1.0
+    assert x[0, 0, 0].item() == -1.0
+    with pytest.raises(RuntimeError, match="cannot be identical 0, -3"):
+        torch.diagonal(x, 0, 0, -3)
+    with pytest.raises(IndexError, match="out of range"):
+        torch.diagonal(x, 0, 0, 3)
+
+
 def test_more_arguments_than_are_looked_at_are_taken() -> None:
     arrays = [torch.ones(2)] * 14
     for _ in range(3):
