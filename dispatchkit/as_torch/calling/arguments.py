@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import functools
 import inspect
-import warnings
 from collections.abc import Mapping, Sequence
 from numbers import Number
 from typing import Any
@@ -12,6 +11,7 @@ from typing import Any
 from dispatchkit.as_torch import table
 from dispatchkit.as_torch.attributes.dtypes import dtype
 from dispatchkit.declare.namespace import tensor_namespace as xp
+from dispatchkit.protocol.frames import caller_frame, warn_at
 from dispatchkit.protocol.overridable import Overridable
 
 NAME_OF = {
@@ -184,9 +184,8 @@ def in_new_order(path: str, args: tuple[Any, ...], kwargs: Mapping[str, Any]) ->
         return args, dict(kwargs)
     by_name = dict(zip(names, factors, strict=False))
     shown = ", ".join(f"{name}={value}" for name, value in by_name.items())
-    warnings.warn(
-        f"this order of the arguments of {path} is deprecated: give the factor by its name after the tensors ({shown})",
-        UserWarning,
-        stacklevel=5,
+    text = (
+        f"this order of the arguments of {path} is deprecated: give the factor by its name after the tensors ({shown})"
     )
+    warn_at(caller_frame(), text, UserWarning)
     return tensors, {**kwargs, **by_name}

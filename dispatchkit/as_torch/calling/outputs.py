@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Callable
 from typing import Any
 
@@ -11,6 +10,7 @@ from dispatchkit.backends.arrays import numpy_dtype
 from dispatchkit.declare.namespace import tensor_namespace as xp
 from dispatchkit.graph.recording import is_grad_enabled, no_grad
 from dispatchkit.graph.storage import Storage
+from dispatchkit.protocol.frames import caller_frame, warn_at
 from dispatchkit.transforms import Dual
 from dispatchkit.tree import leaves, sequence_items
 
@@ -155,11 +155,11 @@ def write(out: Any, part: Any) -> None:
     """Write a result into its tensor, which takes its shape."""
     if tuple(out.shape) != tuple(part.shape):
         if out.numel():
-            warnings.warn(
+            text = (
                 f"An output with one or more elements was resized since it had shape {[*out.shape]}, which does not "
                 f"match the required output shape {[*part.shape]}. This behavior is deprecated; reuse an out tensor t "
-                f"by resizing it, inplace, to zero elements with t.resize_(0).",
-                stacklevel=5,
+                f"by resizing it, inplace, to zero elements with t.resize_(0)."
             )
+            warn_at(caller_frame(), text, UserWarning)
         out.data = xp.empty(part.shape, dtype=out.dtype)
     out.copy_(xp.astype(part, out.dtype))

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Container
 from typing import Any
 
@@ -10,6 +9,7 @@ from dispatchkit.as_torch.calling.plans import OtherArgumentsError
 from dispatchkit.as_torch.shared import lengths_of
 from dispatchkit.as_torch.table import is_array
 from dispatchkit.declare.namespace import tensor_namespace as xp
+from dispatchkit.protocol.frames import caller_frame, warn_at
 
 __all__ = ["BROADCASTING", "broadcast_target", "check_reduction", "reduction_of", "refuse_other_shapes"]
 
@@ -72,9 +72,9 @@ def broadcast_target(path: str, given: dict[str, Any]) -> None:
     target: Any = given.get("target")
     if not _are_of_other_shapes(path, x, target):
         return
-    warnings.warn(
+    text = (
         f"Using a target size ({target.shape}) that is different to the input size ({x.shape}). This will likely "
-        f"lead to incorrect results due to broadcasting. Please ensure they have the same size.",
-        stacklevel=6,
+        f"lead to incorrect results due to broadcasting. Please ensure they have the same size."
     )
+    warn_at(caller_frame(), text, UserWarning)
     given["input"], given["target"] = xp.broadcast_arrays(x, target)
