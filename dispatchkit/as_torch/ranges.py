@@ -6,7 +6,6 @@ Of integers PyTorch counts in integers: the ends are whole numbers, and each num
 from __future__ import annotations
 
 import math
-import warnings
 from typing import Any
 
 import numpy as np
@@ -15,6 +14,7 @@ from dispatchkit.as_torch.shared import between, in_dtype_of, written_functions
 from dispatchkit.as_torch.table import ALONE, TRANSLATIONS, is_array
 from dispatchkit.backends.arrays import dtype_name, numpy_dtype
 from dispatchkit.declare.namespace import tensor_namespace as xp
+from dispatchkit.protocol.frames import caller_frame, warn_at
 
 
 def _number(value: Any) -> Any:
@@ -149,11 +149,11 @@ def arange(start, end=None, step=1, *, dtype=None, device=None, requires_grad=Fa
 
 
 def range(start, end, step=1, *, dtype=None, device=None, requires_grad=False):
-    warnings.warn(
+    text = (
         "torch.range is deprecated and will be removed in a future release because its behavior is inconsistent with "
-        "Python's range builtin. Instead, use torch.arange, which produces values in [start, end).",
-        stacklevel=3,
+        "Python's range builtin. Instead, use torch.arange, which produces values in [start, end)."
     )
+    warn_at(caller_frame(), text, UserWarning)
     first, last, step = (_number(value) for value in (start, end, step))
     if step == 0:
         raise RuntimeError("range: step must be nonzero")

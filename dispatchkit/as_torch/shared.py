@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import inspect
 import math
-import warnings
 from collections.abc import Container, Mapping, Sequence
 from types import FunctionType
 from typing import Any
@@ -23,6 +22,7 @@ from dispatchkit.declare.source import with_parameters
 from dispatchkit.declare.wrapping import wrap_array
 from dispatchkit.graph.recording import is_grad_enabled
 from dispatchkit.graph.storage import Storage
+from dispatchkit.protocol.frames import caller_frame, warn_at
 from dispatchkit.protocol.instance import tensor_protocol
 from dispatchkit.protocol.kinds import kinds
 
@@ -184,10 +184,8 @@ def number_for(x: Any, value: Any) -> Any:
 
 def implicit_axis(name: str, ndim: int) -> int:
     """Return the axis that PyTorch chooses for a softmax that is given none, with its warning."""
-    warnings.warn(
-        f"Implicit dimension choice for {name} has been deprecated. Change the call to include dim=X as an argument.",
-        stacklevel=3,
-    )
+    text = f"Implicit dimension choice for {name} has been deprecated. Change the call to include dim=X as an argument."
+    warn_at(caller_frame(), text, UserWarning)
     return int(ndim not in (0, 1, 3))
 
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import itertools
 import math
-import warnings
 from functools import partial
 from typing import Any
 
@@ -18,6 +17,7 @@ from dispatchkit.declare.wrapping import wrap_array
 from dispatchkit.graph.recording import no_grad
 from dispatchkit.nn import functional
 from dispatchkit.nn.functional.losses import check_reduction, reduced
+from dispatchkit.protocol.frames import caller_frame, warn_at
 from dispatchkit.tensor import Tensor
 
 DROPPED = -1.7580993408473766  # what alpha dropout puts in place of an element: the least that SELU gives
@@ -266,7 +266,7 @@ def _elements(input, places):
 
 def gumbel_softmax(logits, tau=1, hard=False, eps=1e-10, dim=-1):
     if eps != 1e-10:
-        warnings.warn("`eps` parameter is deprecated and has no effect.", stacklevel=3)
+        warn_at(caller_frame(), "`eps` parameter is deprecated and has no effect.", UserWarning)
     smallest = float(xp.finfo(logits.dtype).smallest_normal)
     u = xp.clip(xp.random.uniform(shape=logits.shape, dtype=logits.dtype), smallest, None)
     y = xp.softmax((logits - xp.log(-xp.log(u))) / tau, axis=dim)
@@ -426,20 +426,20 @@ def _look_at_axes_of_channels(name, axes, found):
     if axes == 1 and not expected:
         raise RuntimeError(f"{name}: Expected 2D or 3D input, but received a {found}D input. Note that {where}")
     if not expected:
-        warnings.warn(
+        text = (
             f"{name}: Received a {found}-D input to {name}, which is deprecated and will result in an error in a "
             f"future release. To retain the behavior and silence this warning, please use dropout instead. Note that "
-            f"{where}",
-            stacklevel=3,
+            f"{where}"
         )
+        warn_at(caller_frame(), text, UserWarning)
     if axes == 2 and found == 3:
-        warnings.warn(
+        text = (
             "dropout2d: Received a 3D input to dropout2d and assuming that channel-wise 1D dropout behavior is "
             "desired - input is interpreted as shape (N, C, L), where C is the channel dim. This behavior will change "
             "in a future release to interpret the input as one without a batch dimension, i.e. shape (C, H, W). To "
-            "maintain the 1D channel-wise dropout behavior, please switch to using dropout1d instead.",
-            stacklevel=3,
+            "maintain the 1D channel-wise dropout behavior, please switch to using dropout1d instead."
         )
+        warn_at(caller_frame(), text, UserWarning)
 
 
 # Of shapes that operations do not take.
