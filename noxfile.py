@@ -130,6 +130,15 @@ def accelerated(session: nox.Session) -> None:
     session.run("python", "-m", "tests.programs.fuzz.array_types", "--programs", "2000")
 
 
+# Those of what is written in C.
+IN_C = [
+    "tests/as_torch/test_calls_through_core.py",
+    "tests/declare/compiled",
+    *(f"tests/nn/functional/test_{name}_of_core.py" for name in ("rows", "windows")),
+    "tests/ops/test_loops_of_core.py",
+]
+
+
 @nox.session
 def sanitized(session: nox.Session) -> None:
     """Build the accelerator with GCC's address sanitizer, and run the tests that go through it."""
@@ -138,7 +147,9 @@ def sanitized(session: nox.Session) -> None:
     library = session.run("gcc", "-print-file-name=libasan.so", external=True, silent=True)
     # Python's own allocator would hide what is outside a block, and Python's objects live as long as the process.
     watched = {"PYTHONMALLOC": "malloc", "ASAN_OPTIONS": "detect_leaks=0", "LD_PRELOAD": str(library).strip()}
-    session.run("pytest", "tests/test_accelerator.py", "tests/graph", "tests/tensor", *session.posargs, env=watched)
+    session.run(
+        "pytest", "tests/test_accelerator.py", *IN_C, "tests/graph", "tests/tensor", *session.posargs, env=watched
+    )
 
 
 @nox.session
