@@ -41,7 +41,8 @@ from dispatchkit.backends.arrays import numpy_dtype
 from dispatchkit.declare.namespace import tensor_namespace as xp
 from dispatchkit.declare.wrapping import holds
 from dispatchkit.graph.storage import Storage
-from dispatchkit.tensor.numpy_arguments import signature_in_numpy
+from dispatchkit.tensor.numpy_arguments import compose, signature_in_numpy
+from dispatchkit.tensor.numpy_calls import answer_of
 
 NO_DEFAULT = inspect.Parameter.empty
 # Functions of NumPy, which operations answer, by what PyTorch calls their arguments.
@@ -71,6 +72,8 @@ def _with_parameters(function: Function, parameters: dict[str, Any]) -> Function
     signature = inspect.Signature([inspect.Parameter(name, kind, default=value) for name, value in parameters.items()])
 
     def call(*args: Any, **kwargs: Any) -> Any:
+        if len(args) == len(parameters) and not kwargs:
+            return function(*args)
         arguments = signature.bind(*args, **kwargs)
         arguments.apply_defaults()
         return function(*arguments.args)
@@ -86,7 +89,32 @@ def _of_numpy(path: str, names: list[str]) -> Function:
         defaults = [NO_DEFAULT] * len(names)
     else:
         defaults = [p.default for p in signature.parameters.values()]
-    return _with_parameters(function, dict(zip(names, defaults, strict=False)))
+    operands = len([name for name in names if name in ("input", "other")])
+    return _with_parameters(_past_protocol(function, operands), dict(zip(names, defaults, strict=False)))
+
+
+def _past_protocol(function: Function, operands: int) -> Function:
+    """Return a function of NumPy that computes plain tensors by the operations that answer it, without asking for them.
+
+    Parameters
+    ----------
+    function : of NumPy
+    operands : how many arguments are arrays, of which none means that the first is a sequence of some
+    """
+    answer = answer_of(function)
+    composed = None
+    if answer is not None and answer.how == "composition":
+        composed = answer.composition
+    if composed is None:
+        return function
+
+    def call(*args: Any) -> Any:
+        arrays = args[:operands] or args[0]
+        if all(isinstance(x, Storage) and type(x.array) is np.ndarray for x in arrays):
+            return compose(composed, *args)
+        return function(*args)
+
+    return call
 
 
 def _of_layer(layer: type[nn.Module]) -> Function:
