@@ -110,7 +110,7 @@ def _past_protocol(function: Function, operands: int) -> Function:
 
     def call(*args: Any) -> Any:
         arrays = args[:operands] or args[0]
-        if all(isinstance(x, Storage) and type(x.array) is np.ndarray for x in arrays):
+        if all(isinstance(x, Storage) and not x.is_tracer and type(x.array) is np.ndarray for x in arrays):
             return compose(composed, *args)
         return function(*args)
 
