@@ -61,11 +61,11 @@ APART = [] if sys.platform == "win32" else ["-ffp-contract=off", "-fno-math-errn
 # What is written in C, further files of it, what they include, and flags.
 IN_C = [
     ("_entry", [], ["_backward.h", "_indexing.h", "_nodes.h", "_reductions.h", "_spelled.h", "_ufuncs.h"], []),
-    ("_rows", [], ["_rows_of.h", "_ufuncs.h"], LOOPS),
+    ("_rows", [], ["_passes.h", "_rows_of.h", "_ufuncs.h"], LOOPS),
     (
         "_loops",
         ["_activations.c", "_normal.c", "_ranks.c", "_sums.c", "_windows.c"],
-        ["_activations.h", "_loops.h", "_ranks.h", "_sums.h", "_ufuncs.h", "_windows.h"],
+        ["_activations.h", "_loops.h", "_passes.h", "_ranks.h", "_sums.h", "_ufuncs.h", "_windows.h"],
         [*LOOPS, *APART],
     ),
 ]

@@ -166,6 +166,7 @@ select_plain(PyObject *plan, PyObject *x, PyObject *key)
     }
     Py_INCREF(array);
     Py_INCREF(raw);
+    Py_INCREF(vertex); /* a part of an index may be an object that changes the tensor as it is asked for its number */
     if (PyLong_CheckExact(raw)) {
         PyObject *longer = with_ellipsis(raw);
         found = longer == NULL ? NULL : PyObject_GetItem(array, longer);
@@ -184,6 +185,7 @@ select_plain(PyObject *plan, PyObject *x, PyObject *key)
     if (found == NULL || (PyObject *)Py_TYPE(found) != ndarray
         || (!basic && PyArray_BASE((PyArrayObject *)found) != NULL)) {
         Py_XDECREF(found);
+        Py_DECREF(vertex);
         return NULL;
     }
     tensor = tensor_of(Py_TYPE(x), found);
@@ -197,6 +199,7 @@ select_plain(PyObject *plan, PyObject *x, PyObject *key)
         }
     }
     Py_DECREF(found);
+    Py_DECREF(vertex);
     if (tensor != NULL && basic && note_view(PyTuple_GET_ITEM(plan, SHARE), tensor, x) < 0) {
         Py_CLEAR(tensor);
     }

@@ -18,17 +18,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "_ufuncs.h"
+#include "_passes.h"
 
-/* Loops are compiled twice where the machine chooses between both as they are loaded: the wide one takes half the time. */
-#if defined(__GNUC__) && defined(__x86_64__) && defined(__linux__) && defined(__GLIBC__)
-#define WIDE __attribute__((target_clones("avx2", "default")))
-#else
-#define WIDE
-#endif
-
-/* Above this many numbers other threads run meanwhile. */
-#define MANY 20000
 /* Numbers of a block, which stays in the nearest cache from one pass to the next. */
 #define BLOCK 1024
 
@@ -94,34 +85,6 @@ is_taken(PyObject *object, PyArray_Descr *dtype)
     }
     PyArray_Descr *own = PyArray_DESCR((PyArrayObject *)object);
     return dtype == NULL ? own == double_dtype || own == float_dtype : own == dtype;
-}
-
-/* A computation under way, during which other threads may run. */
-typedef struct {
-    PyThreadState *thread;
-} Way;
-
-static inline Way
-enter(npy_intp size)
-{
-    if (fetestexcept(FAULTS)) {
-        feclearexcept(FAULTS);
-    }
-    return (Way){size > MANY ? PyEval_SaveThread() : NULL};
-}
-
-/* End a computation; return whether one of the faults came up that NumPy would warn of. */
-static inline int
-leave(Way way, int faults)
-{
-    int found = fetestexcept(FAULTS);
-    if (way.thread != NULL) {
-        PyEval_RestoreThread(way.thread);
-    }
-    if (found) {
-        feclearexcept(FAULTS);
-    }
-    return (found & faults) != 0;
 }
 
 #endif

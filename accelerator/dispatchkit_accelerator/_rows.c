@@ -10,7 +10,7 @@
 #include <Python.h>
 #include <float.h>
 #include <math.h>
-#include "_ufuncs.h"
+#include "_passes.h"
 
 #if defined(__GNUC__)
 #define VECTORS
@@ -18,13 +18,6 @@
 #else
 #define INLINE static inline
 #endif
-/* One more copy of a function for processors with wider registers, which gives the same numbers. */
-#if defined(__GNUC__) && !defined(__clang__) && defined(__x86_64__) && defined(__linux__)
-#define CLONES __attribute__((target_clones("avx2", "default")))
-#else
-#define CLONES
-#endif
-
 /* How an array is sets of elements that share a mean: `images` with `sets` each, which have `each` channels, or columns,
    of `length` elements; a set is one of an image, or `shared` by all of them. */
 typedef struct {
@@ -32,9 +25,9 @@ typedef struct {
     int shared;
 } Layout;
 
-/* Elements that are added up in their own precision, that stay in the cache, and that are compared side by side; rows whose
-   sums are added up in their own precision; and elements from which on other threads run meanwhile. */
-enum {CHUNK = 1024, BLOCK = 4096, SIDE = 16, FLUSHED = 64, MANY = 20000};
+/* Elements that are added up in their own precision, that stay in the cache, and that are compared side by side; and rows
+   whose sums are added up in their own precision. */
+enum {CHUNK = 1024, BLOCK = 4096, SIDE = 16, FLUSHED = 64};
 
 static PyArray_Descr *double_dtype, *float_dtype; /* those without metadata */
 static Loop exp_of_double, exp_of_float;
@@ -60,28 +53,6 @@ static Loop exp_of_double, exp_of_float;
     (PyArray_DESCR(x) == double_dtype ? function##_double(__VA_ARGS__) : function##_float(__VA_ARGS__))
 #define DATA(x) ((void *)((x) == NULL ? NULL : PyArray_DATA(x)))
 
-/* Let other threads run, where there is much to do, and look at nothing that was warned of before. */
-static PyThreadState *
-begin(npy_intp size)
-{
-    feclearexcept(FAULTS);
-    return size > MANY ? PyEval_SaveThread() : NULL;
-}
-
-/* Return whether nothing is to be warned of. */
-static int
-end(PyThreadState *thread)
-{
-    int faults = fetestexcept(FAULTS);
-    if (faults) {
-        feclearexcept(FAULTS);
-    }
-    if (thread != NULL) {
-        PyEval_RestoreThread(thread);
-    }
-    return !faults;
-}
-
 /* Return an object as an array that is computed here, NULL where it is another one. */
 static PyArrayObject *
 numbers(PyObject *value)
@@ -98,12 +69,6 @@ static int
 fit(PyArrayObject *x, PyArrayObject *y)
 {
     return PyArray_DESCR(x) == PyArray_DESCR(y) && PyArray_SAMESHAPE(x, y);
-}
-
-static PyArrayObject *
-room_like(PyArrayObject *x)
-{
-    return (PyArrayObject *)PyArray_SimpleNew(PyArray_NDIM(x), PyArray_DIMS(x), PyArray_DESCR(x)->type_num);
 }
 
 /* Return a cotangent as it lies in memory like the result that it belongs to, a copy where need be; NULL, with or without
@@ -194,9 +159,9 @@ standardized(PyArrayObject *x, Layout at, PyArrayObject *weight, PyArrayObject *
     PyObject *result = NULL;
     int done = 0;
     if (y != NULL && kept != NULL) {
-        PyThreadState *thread = begin(PyArray_SIZE(x));
+        Way way = enter(PyArray_SIZE(x));
         done = BY_TYPE(x, standardize, DATA(x), DATA(y), at, least, DATA(weight), DATA(bias), DATA(kept));
-        done &= end(thread);
+        done &= !leave(way, FAULTS);
     }
     if (done && keep == Py_True) {
         result = Py_BuildValue("(O(Onnnni))", y, kept, at.images, at.sets, at.each, at.length, at.shared);
@@ -275,9 +240,9 @@ norm_back(PyObject *module, PyObject *const *args, Py_ssize_t count)
     if (of_x != NULL && of_weight != NULL && of_bias != NULL) {
         void *into_weight = weight == NULL ? NULL : DATA((PyArrayObject *)of_weight);
         void *into_bias = bias == NULL ? NULL : DATA((PyArrayObject *)of_bias);
-        PyThreadState *thread = begin(PyArray_SIZE(x));
+        Way way = enter(PyArray_SIZE(x));
         int done = BY_TYPE(x, all_back, DATA(g), DATA(x), DATA(of_x), at, DATA(weight), DATA(kept), into_weight, into_bias);
-        done &= end(thread);
+        done &= !leave(way, FAULTS);
         result = done ? PyTuple_Pack(3, of_x, of_weight, of_bias) : NULL;
     }
     Py_XDECREF(g);
@@ -332,9 +297,9 @@ softmax(PyObject *module, PyObject *const *args, Py_ssize_t count)
         return left();
     }
     npy_intp length = row_of(x), rows = PyArray_SIZE(x) / length;
-    PyThreadState *thread = begin(PyArray_SIZE(x));
+    Way way = enter(PyArray_SIZE(x));
     int done = BY_TYPE(x, write_softmax, DATA(x), DATA(y), rows, length, exponential_for(x));
-    if (!end(thread) || !done) {
+    if (leave(way, FAULTS) || !done) {
         Py_SETREF(y, (PyArrayObject *)Py_NewRef(Py_None));
     }
     return (PyObject *)y;
@@ -351,9 +316,9 @@ log_softmax(PyObject *module, PyObject *const *args, Py_ssize_t count)
         Py_XDECREF(y);
         return left();
     }
-    PyThreadState *thread = begin(PyArray_SIZE(x));
+    Way way = enter(PyArray_SIZE(x));
     int done = BY_TYPE(x, write_log_softmax, DATA(x), DATA(y), rows, length, exponential_for(x), room);
-    if (!end(thread) || !done) {
+    if (leave(way, FAULTS) || !done) {
         Py_SETREF(y, (PyArrayObject *)Py_NewRef(Py_None));
     }
     PyMem_Free(room);
@@ -371,14 +336,14 @@ back(PyObject *const *args, Py_ssize_t count, int of_logarithm)
         return left();
     }
     npy_intp length = row_of(y), rows = PyArray_SIZE(y) / length;
-    PyThreadState *thread = begin(PyArray_SIZE(y));
+    Way way = enter(PyArray_SIZE(y));
     if (of_logarithm) {
         BY_TYPE(y, log_softmax_back, DATA(g), DATA(y), DATA(of_x), rows, length, exponential_for(y));
     }
     else {
         BY_TYPE(y, softmax_back, DATA(g), DATA(y), DATA(of_x), rows, length);
     }
-    if (!end(thread)) {
+    if (leave(way, FAULTS)) {
         Py_SETREF(of_x, (PyArrayObject *)Py_NewRef(Py_None));
     }
     Py_DECREF(g);
@@ -440,12 +405,12 @@ cross_entropy(PyObject *module, PyObject *const *args, Py_ssize_t count)
     void *room = room_of_block(x);
     if (y != NULL && sums != NULL && loss != NULL && room != NULL) {
         double all = 0;
-        PyThreadState *thread = begin(PyArray_SIZE(x));
+        Way way = enter(PyArray_SIZE(x));
         int done = BY_TYPE(x, cross_entropy, DATA(x), DATA(y), rows, length, DATA(target), DATA(sums), exponential_for(x), room,
                            &all);
         all = args[2] == Py_True ? all / (double)rows : all;
         BY_TYPE(x, write_totals, &all, DATA(loss), 1);
-        done &= end(thread);
+        done &= !leave(way, FAULTS);
         result = done ? PyTuple_Pack(4, loss, y, sums, target) : NULL;
     }
     PyMem_Free(room);
@@ -470,7 +435,7 @@ cross_entropy_back(PyObject *module, PyObject *const *args, Py_ssize_t count)
     }
     npy_intp rows = PyArray_DIM(y, 0), length = PyArray_DIM(y, 1);
     double share = PyArray_DESCR(y) == double_dtype ? *(double *)PyArray_DATA(g) : *(float *)PyArray_DATA(g);
-    PyThreadState *thread = begin(PyArray_SIZE(y));
+    Way way = enter(PyArray_SIZE(y));
     share /= args[1] == Py_True ? (double)rows : 1.0;
     if (PyArray_DESCR(y) == double_dtype) {
         cross_entropy_back_double(share, DATA(y), DATA(of_x), rows, length, DATA((PyArrayObject *)args[4]), DATA((PyArrayObject *)args[3]));
@@ -478,7 +443,7 @@ cross_entropy_back(PyObject *module, PyObject *const *args, Py_ssize_t count)
     else {
         cross_entropy_back_float((float)share, DATA(y), DATA(of_x), rows, length, DATA((PyArrayObject *)args[4]), DATA((PyArrayObject *)args[3]));
     }
-    if (!end(thread)) {
+    if (leave(way, FAULTS)) {
         Py_SETREF(of_x, (PyArrayObject *)Py_NewRef(Py_None));
     }
     return (PyObject *)of_x;

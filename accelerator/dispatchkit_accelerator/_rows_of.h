@@ -1,5 +1,5 @@
 /* What `_rows.c` computes on numbers of one precision, for which it includes this file: `T` is their type, `NAME` names
-   a function for them, `LOG` and `LOWEST` are their logarithm and their lowest number. */
+   a function for them, `LOG` takes their logarithm. */
 
 #ifdef VECTORS
 typedef T NAME(V) __attribute__((vector_size(32)));
@@ -78,15 +78,19 @@ NAME(add_deviations)(const T *x, npy_intp count, T mean, double *sum, double *sq
     }
 }
 
-/* Add cotangents, and their products with numbers less their mean, to two sums. */
+/* Add cotangents, times weights if there are some, and their products with numbers less their mean, to two sums. */
 INLINE void
-NAME(add_products)(const T *g, const T *x, npy_intp count, T mean, double *sum, double *products)
+NAME(add_products)(const T *g, const T *x, const T *weight, npy_intp count, T mean, double *sum, double *products)
 {
     for (npy_intp start = 0; start < count; start += CHUNK) {
         npy_intp end = start + CHUNK < count ? start + CHUNK : count, i = start;
         V a = FILLED(0), b = a, of_a = a, of_b = a, middle = FILLED(mean);
         for (; i + 2 * LANES <= end; i += 2 * LANES) {
             V first = AT(g + i), second = AT(g + i + LANES);
+            if (weight != NULL) {
+                first *= AT(weight + i);
+                second *= AT(weight + i + LANES);
+            }
             a += first;
             b += second;
             of_a += first * (AT(x + i) - middle);
@@ -94,31 +98,7 @@ NAME(add_products)(const T *g, const T *x, npy_intp count, T mean, double *sum, 
         }
         T part = NAME(together)(a + b), of_part = NAME(together)(of_a + of_b);
         for (; i < end; i++) {
-            part += g[i];
-            of_part += g[i] * (x[i] - mean);
-        }
-        *sum += part;
-        *products += of_part;
-    }
-}
-
-/* Add cotangents times weights, and their products with numbers less their mean, to two sums. */
-INLINE void
-NAME(add_weighted_products)(const T *g, const T *x, const T *weight, npy_intp count, T mean, double *sum, double *products)
-{
-    for (npy_intp start = 0; start < count; start += CHUNK) {
-        npy_intp end = start + CHUNK < count ? start + CHUNK : count, i = start;
-        V a = FILLED(0), of_a = a, b = a, of_b = a, middle = FILLED(mean);
-        for (; i + 2 * LANES <= end; i += 2 * LANES) {
-            V first = AT(g + i) * AT(weight + i), second = AT(g + i + LANES) * AT(weight + i + LANES);
-            a += first;
-            b += second;
-            of_a += first * (AT(x + i) - middle);
-            of_b += second * (AT(x + i + LANES) - middle);
-        }
-        T part = NAME(together)(a + b), of_part = NAME(together)(of_a + of_b);
-        for (; i < end; i++) {
-            T h = g[i] * weight[i];
+            T h = weight == NULL ? g[i] : g[i] * weight[i];
             part += h;
             of_part += h * (x[i] - mean);
         }
@@ -196,7 +176,7 @@ NAME(write_standardized)(const T *x, T *y, Layout at, T mean, T rest, T factor, 
 }
 
 /* Standardize all sets; return whether all factors are finite. `kept` has room for means, rests and factors. */
-CLONES static int
+WIDE static int
 NAME(standardize)(const T *x, T *y, Layout at, double eps, const T *weight, const T *bias, T *kept)
 {
     npy_intp count = at.each * at.length, sets = at.shared ? at.sets : at.images * at.sets, finite = 1;
@@ -242,7 +222,7 @@ NAME(add_channels)(const T *g, const T *x, Layout at, T mean, T rest, T factor, 
 {
     for (npy_intp j = 0; j < at.each; j++, g += at.length, x += at.length) {
         double sum = 0, products = 0, scale = weight == NULL ? 1 : weight[j];
-        NAME(add_products)(g, x, at.length, mean, &sum, &products);
+        NAME(add_products)(g, x, NULL, at.length, mean, &sum, &products);
         products -= rest * sum;
         sums[0] += scale * sum;
         sums[1] += scale * products;
@@ -276,7 +256,7 @@ NAME(flush)(T *from, double *onto, npy_intp count)
 
 /* Take cotangents of standardized elements back. `totals` has zeros for those of weights and of biases, `room` as many
    for those of some rows at a time, so that no sum of many rows loses precision; it is left out where nobody asks. */
-CLONES static void
+WIDE static void
 NAME(take_back)(const T *g, const T *x, T *of_x, Layout at, const T *weight, const T *kept, double *totals, T *room)
 {
     npy_intp count = at.each * at.length, sets = at.shared ? at.sets : at.images * at.sets, channels = at.sets * at.each;
@@ -293,12 +273,7 @@ NAME(take_back)(const T *g, const T *x, T *of_x, Layout at, const T *weight, con
                 NAME(add_channels)(part, elements, at, mean, rest, factor, scale, of_channels, sums);
                 continue;
             }
-            if (scale != NULL) {
-                NAME(add_weighted_products)(part, elements, scale, count, mean, sums, sums + 1);
-            }
-            else {
-                NAME(add_products)(part, elements, count, mean, sums, sums + 1);
-            }
+            NAME(add_products)(part, elements, scale, count, mean, sums, sums + 1);
             sums[1] -= rest * sums[0];
             if (room != NULL) {
                 NAME(add_columns)(part, elements, count, mean, rest, factor, room + channel, room + channels + channel);
@@ -374,7 +349,7 @@ NAME(rows_of_block)(npy_intp count)
 }
 
 /* Write softmax of rows; return whether it is finite. */
-CLONES static int
+WIDE static int
 NAME(write_softmax)(const T *x, T *y, npy_intp rows, npy_intp count, const Loop *exponential)
 {
     npy_intp step = NAME(rows_of_block)(count), finite = 1;
@@ -393,7 +368,7 @@ NAME(write_softmax)(const T *x, T *y, npy_intp rows, npy_intp count, const Loop 
 }
 
 /* Write the logarithm of softmax of rows; return whether it is finite. `room` has that of a block. */
-CLONES static int
+WIDE static int
 NAME(write_log_softmax)(const T *x, T *y, npy_intp rows, npy_intp count, const Loop *exponential, T *room)
 {
     npy_intp step = NAME(rows_of_block)(count), finite = 1;
@@ -412,7 +387,7 @@ NAME(write_log_softmax)(const T *x, T *y, npy_intp rows, npy_intp count, const L
 }
 
 /* Find the sum of the losses of rows, whose exponentials and their sums are written; return whether it is finite. */
-CLONES static int
+WIDE static int
 NAME(cross_entropy)(const T *x, T *y, npy_intp rows, npy_intp count, const npy_int64 *right, T *sums,
                     const Loop *exponential, T *room, double *loss)
 {
@@ -430,12 +405,12 @@ NAME(cross_entropy)(const T *x, T *y, npy_intp rows, npy_intp count, const npy_i
 }
 
 /* Write the cotangent of what softmax was taken of: y * (g - sum(g * y)). */
-CLONES static void
+WIDE static void
 NAME(softmax_back)(const T *g, const T *y, T *of_x, npy_intp rows, npy_intp count)
 {
     for (npy_intp row = 0; row < rows; row++, g += count, y += count, of_x += count) {
         double sum = 0, products = 0;
-        NAME(add_products)(g, y, count, 0, &sum, &products);
+        NAME(add_products)(g, y, NULL, count, 0, &sum, &products);
         T all = (T)products;
         for (npy_intp i = 0; i < count; i++) {
             of_x[i] = y[i] * (g[i] - all);
@@ -444,7 +419,7 @@ NAME(softmax_back)(const T *g, const T *y, T *of_x, npy_intp rows, npy_intp coun
 }
 
 /* Write the cotangent of what the logarithm was taken of: g - exp(y) * sum(g). */
-CLONES static void
+WIDE static void
 NAME(log_softmax_back)(const T *g, const T *y, T *of_x, npy_intp rows, npy_intp count, const Loop *exponential)
 {
     npy_intp step = NAME(rows_of_block)(count), strides[2] = {sizeof(T), sizeof(T)};
@@ -463,7 +438,7 @@ NAME(log_softmax_back)(const T *g, const T *y, T *of_x, npy_intp rows, npy_intp 
 }
 
 /* Write the cotangent of scores from that of their loss: share * g - g at the right class. */
-CLONES static void
+WIDE static void
 NAME(cross_entropy_back)(T g, const T *y, T *of_x, npy_intp rows, npy_intp count, const npy_int64 *right, const T *sums)
 {
     for (npy_intp row = 0; row < rows; row++) {

@@ -33,12 +33,6 @@ length_of(PyArrayObject *x, int start, int end)
     return PyArray_MultiplyList(PyArray_DIMS(x) + start, end - start);
 }
 
-static PyArrayObject *
-room_like(PyArrayObject *x)
-{
-    return (PyArrayObject *)PyArray_SimpleNew(PyArray_NDIM(x), PyArray_DIMS(x), PyArray_DESCR(x)->type_num);
-}
-
 /* Return the sums of the elements of an array up to each one along an axis, or from each one on, of `x, axis, backward`. */
 static PyObject *
 cumulative_sum(PyObject *const *args, Py_ssize_t count)

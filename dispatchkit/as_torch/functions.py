@@ -9,8 +9,9 @@ from __future__ import annotations
 import inspect
 import itertools
 import math
+import sys
 from collections.abc import Sequence
-from functools import partial, reduce
+from functools import cache, partial, reduce
 from itertools import accumulate
 from typing import Any
 
@@ -42,7 +43,6 @@ from dispatchkit.declare.namespace import tensor_namespace as xp
 from dispatchkit.declare.wrapping import holds
 from dispatchkit.graph.storage import Storage
 from dispatchkit.tensor.numpy_arguments import compose, signature_in_numpy
-from dispatchkit.tensor.numpy_calls import answer_of
 
 NO_DEFAULT = inspect.Parameter.empty
 # Functions of NumPy, which operations answer, by what PyTorch calls their arguments.
@@ -58,6 +58,8 @@ OF_NUMPY = {
     "tensors": ("column_stack", "dstack", "linalg.multi_dot", "vstack"),
     "A UPLO": ("linalg.eigh", "linalg.eigvalsh"),
 }
+# The module that answers functions of NumPy, which loads with the first call of one.
+ANSWERS = "dispatchkit.tensor.numpy_calls"
 # Layers whose options are the further arguments of functions.
 OF_LAYERS = {
     "avg_pool1d": nn.AvgPool1d,
@@ -89,8 +91,8 @@ def _of_numpy(path: str, names: list[str]) -> Function:
         defaults = [NO_DEFAULT] * len(names)
     else:
         defaults = [p.default for p in signature.parameters.values()]
-    operands = len([name for name in names if name in ("input", "other")])
-    return _with_parameters(_past_protocol(function, operands), dict(zip(names, defaults, strict=False)))
+    by_answer = _past_protocol(function, sum(name in ("input", "other") for name in names))
+    return _with_parameters(by_answer, dict(zip(names, defaults, strict=False)))
 
 
 def _past_protocol(function: Function, operands: int) -> Function:
@@ -99,22 +101,32 @@ def _past_protocol(function: Function, operands: int) -> Function:
     Parameters
     ----------
     function : of NumPy
-    operands : how many arguments are arrays, of which none means that the first is a sequence of some
+    operands : how many arguments are arrays, of which none means that the first may be a sequence of some
     """
-    answer = answer_of(function)
-    composed = None
-    if answer is not None and answer.how == "composition":
-        composed = answer.composition
-    if composed is None:
-        return function
 
     def call(*args: Any) -> Any:
-        arrays = args[:operands] or args[0]
-        if all(isinstance(x, Storage) and not x.is_tracer and type(x.array) is np.ndarray for x in arrays):
-            return compose(composed, *args)
+        arrays = args[:operands]
+        if not operands and type(args[0]) in (tuple, list):
+            arrays = args[0]
+        plain = all(isinstance(x, Storage) and not x.is_tracer and type(x.array) is np.ndarray for x in arrays)
+        # The first call goes through the protocol, which loads what answers.
+        if arrays and plain and ANSWERS in sys.modules:
+            composition = _composition_of(function)
+            if composition is not None:
+                return compose(composition, *args)
         return function(*args)
 
     return call
+
+
+@cache
+def _composition_of(function: Function) -> Function | None:
+    """Return what answers a function of NumPy by operations, None where one operation does, or nothing."""
+    answer = sys.modules[ANSWERS].answer_of(function)
+    if answer is None or answer.how != "composition":
+        return None
+    composition: Function = answer.composition
+    return composition
 
 
 def _of_layer(layer: type[nn.Module]) -> Function:

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import gc
 import inspect
 import pickle
-import sys
 from collections.abc import Callable
 from types import FunctionType
 from typing import Any
@@ -15,6 +13,7 @@ import pytest
 
 import dispatchkit as dk
 import dispatchkit.as_torch as torch
+from tests.references import are_let_go
 
 F = torch.nn.functional
 NUMBERS = np.arange(1.0, 9.0).reshape(2, 4)
@@ -158,13 +157,4 @@ def test_all_references_are_let_go() -> None:
         with pytest.raises(RuntimeError):
             torch.add(x, torch.ones(3))
 
-    once()
-    once()
-    gc.collect()
-    watched = (x, x.array, torch.add, torch.Tensor)
-    before = [sys.getrefcount(each) for each in watched]
-    for _ in range(200):
-        once()
-    gc.collect()
-    after = [sys.getrefcount(each) for each in watched]
-    assert all(abs(one - other) < 100 for one, other in zip(before, after, strict=True)), (before, after)
+    assert are_let_go(once, (x, x.array, torch.add, torch.Tensor))

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import gc
-import sys
 import warnings
 from types import ModuleType
 from typing import Any
@@ -14,6 +12,7 @@ import pytest
 import dispatchkit as dk
 from dispatchkit.accelerator import rows
 from dispatchkit.nn.functional import channels_numpy, normalization_numpy, norms_of_core
+from tests.references import are_let_go
 
 F = dk.nn.functional
 DTYPES = [np.float64, np.float32]
@@ -309,12 +308,4 @@ def test_all_references_are_let_go() -> None:
         rows.cross_entropy_back(loss, True, *parts)
         rows.cross_entropy(x, target + 1, True)
 
-    once()
-    gc.collect()
-    watched = (x, target, weight, g, images, x.dtype, None)
-    before = [sys.getrefcount(each) for each in watched]
-    for _ in range(200):
-        once()
-    gc.collect()
-    after = [sys.getrefcount(each) for each in watched]
-    assert all(abs(one - other) < 150 for one, other in zip(before, after, strict=True)), (before, after)
+    assert are_let_go(once, (x, target, weight, g, images))
